@@ -12,21 +12,18 @@
 //! | `mode.rs` | when a copy acknowledges |
 //! | `log.rs` | a copy's log with its ledgers, and where two logs diverge |
 //! | `message.rs` | the messages between copies |
-//! | `follower.rs` | how a copy applies a primary's entries |
-//! | `primary.rs` | what the leader's copy knows of the others |
-//! | `taking_over.rs` | what a leader's copy asks the others first, in majority mode |
-//! | `replica.rs`, `refusal.rs` | one copy, and its answers to a deposed leader |
+//! | `primary.rs` | what the leader's copy knows of the others, and how these apply its entries |
+//! | `taking_over.rs` | what a leader's copy asks first in majority mode, and a copy's answers to a deposed one |
+//! | `replica.rs` | one copy |
 //! | `holder.rs` | a candidate and its copy, as one core |
 //! | `drill.rs` | copies under faults, which sweeps run before anything else |
 
 pub mod drill;
-mod follower;
 mod holder;
 mod log;
 mod message;
 mod mode;
 mod primary;
-mod refusal;
 mod replica;
 mod taking_over;
 

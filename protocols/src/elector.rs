@@ -7,10 +7,9 @@
 use crate::{
     clock::Now,
     error::Failure,
-    payload::{Opaque, Payload},
+    payload::{Opaque, Payload, State},
     point::Point,
     service::{Api, Erased},
-    state::State,
     types::{Leadership, NodeId, TimerId},
 };
 use std::hash::{Hash, Hasher};

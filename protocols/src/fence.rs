@@ -2,7 +2,6 @@
 //! which cuts their power.
 
 pub mod ablated;
-pub mod charge_check;
 pub mod checks;
 pub mod ledger;
 pub mod plans;

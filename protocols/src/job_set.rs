@@ -9,14 +9,13 @@
 //! everything behind its cursor ([`JobSet::resume_behind`]), and supplies segments when [`JobSet::take`] misses them.
 //! There is no I/O here: the caller reads and writes the bytes.
 
-mod job;
 pub mod layout;
 pub mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use job::Job;
 use layout::{Span, Stored};
+pub use segment::Job;
 use segment::{Corrupt, Segment};
 
 /// The number of jobs in a freshly packed segment; it is split at twice that.

@@ -78,6 +78,5 @@ pub mod random;
 pub mod registry;
 pub mod service;
 pub mod sharding;
-pub mod state;
 pub mod types;
 pub mod work;

@@ -4,22 +4,11 @@
 //! work stops within the same step. Asked to resign: accept no new work, wait for the work under way, and only then
 //! release the lease, so that the old leader has stopped before a successor can start.
 
-mod after_loss;
 mod bugs;
-mod claiming;
 mod in_office;
 mod letting_go;
-mod one_thread;
-mod reading;
 mod reconnecting;
-mod standing;
-mod tenure;
-
-pub use bugs::{
-    NOT_CANCELLED, RELEASED_BEFORE_JOINED, RENEWS_BETWEEN_JOBS, SHUTDOWN_STARTS_WORK, STANDS_ONCE, WORKS_ON_AFTER_LOSS,
-};
-pub use standing::Standing;
-pub use tenure::{CHECKED_EVERY, Tenure};
+mod telling;
 
 use crate::{
     bug::Bugs,
@@ -35,7 +24,12 @@ use crate::{
         duties::{Duties, Post, Sealed, Written},
     },
 };
+pub use bugs::{
+    NOT_CANCELLED, RELEASED_BEFORE_JOINED, RENEWS_BETWEEN_JOBS, SHUTDOWN_STARTS_WORK, STANDS_ONCE, WORKS_ON_AFTER_LOSS,
+};
+pub use in_office::{CHECKED_EVERY, Tenure};
 use std::sync::Arc;
+pub use telling::Standing;
 
 /// Default of [`Place::silence`]: longer than three consecutive losses delay a TCP connection (0.2 + 0.4 + 0.8 s), and
 /// short enough for a leader to reach a store within 2 s of its return.
@@ -159,7 +153,7 @@ impl Node {
 
     /// The number of timers of a node with these works.
     pub fn timers(works: &Works) -> TimerId {
-        WORK + works.timers() + tenure::TIMERS
+        WORK + works.timers() + in_office::TIMERS
     }
 
     fn elect(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
@@ -173,7 +167,7 @@ impl Node {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.elector.step(now, input, &mut scratch);
         for output in scratch.drain(..) {
-            if self.retired && !after_loss::cleans_up(&output) {
+            if self.retired && !letting_go::cleans_up(&output) {
                 continue;
             }
             match output {

@@ -1,4 +1,5 @@
-//! Values of a protocol's own types, and their form where the protocol is unknown.
+//! Values of a protocol's own types, and their form where the protocol is unknown: erased, and still compared and
+//! hashed.
 
 use crate::news::{News, Purpose};
 use std::{
@@ -175,6 +176,28 @@ impl Debug for Opaque {
 pub enum Nothing {}
 
 impl Payload for Nothing {}
+
+// Comparing and hashing states behind a trait object.
+
+/// The state of a core behind a trait object. States of the same type are compared and hashed as such; states of
+/// different types differ.
+pub trait State: Any + Send {
+    /// Whether the two have the same type and are equal.
+    fn equals(&self, other: &dyn State) -> bool;
+    /// Hashes the state as its own type does.
+    fn hash_into(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: Any + Send + Eq + Hash> State for T {
+    fn equals(&self, other: &dyn State) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
 
 #[cfg(test)]
 mod tests {

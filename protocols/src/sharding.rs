@@ -18,19 +18,14 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `placement.rs` | the rule that places shards |
-//! | `ring.rs` | the consistent hash ring |
-//! | `view.rs` | the live members, as known to one node |
+//! | `placement.rs` | the rule that places shards, and the consistent hash ring |
+//! | `view.rs` | the live members as known to one node; the laws of placement, which sweeps check before all else |
 //! | `sharded.rs` | a node's groups and their handovers, as one core |
-//! | `drill.rs` | the laws of placement, which sweeps check before anything else |
 
-pub mod drill;
 mod placement;
-mod ring;
 mod sharded;
-mod view;
+pub mod view;
 
-pub use placement::{Placement, Places};
-pub use ring::{POINTS, Ring};
+pub use placement::{POINTS, Placement, Places, Ring};
 pub use sharded::Sharded;
 pub use view::{BEAT, SETTLED_WITHIN, SILENCE};

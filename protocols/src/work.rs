@@ -17,12 +17,12 @@ use crate::{
     bug::Bug,
     clock::Now,
     core::{Output, TimerId},
-    fence::charge_check::ChargeCheck,
+    fence::checks::ChargeCheck,
     history::Kind as Happened,
     message::Message,
     parameter::{Parameter, Values},
+    payload::State,
     point::Point,
-    state::State,
     types::{NodeId, Operation, Payload, RequestId},
 };
 use outbox::Outbox;

@@ -5,7 +5,6 @@
 mod curves;
 pub(crate) mod ends;
 mod leaderships;
-mod members;
 mod misread;
 pub(crate) mod model;
 pub(crate) mod moment;
@@ -14,8 +13,8 @@ mod struck;
 mod writes;
 
 use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
+use ends::Members;
 use leaderships::Leaderships;
-use members::Members;
 use misread::Misreads;
 use model::{Clock, Lane, Model, Tick};
 use moments::Notes;

@@ -3,23 +3,22 @@
 //!
 //! Memory is bounded by the number of incarnations and of requests in flight.
 
-mod cache;
 mod dark;
 mod effects;
 mod failover;
 mod figures;
 mod losses;
-mod numbers;
 mod together;
-mod undecided;
 mod work_set;
 
-use crate::{beliefs::Beliefs, contest::Contest, copies::Copies, effects::Effects, reads::Reads, words::Names};
+pub use crate::copies::{CopyFigures, Divergence};
+use crate::{beliefs::Beliefs, contest::Contest, copies::Copies, effects::Effects, freshness::Reads, words::Names};
 use dark::Dark;
+use effects::Numbers;
 use failover::Failovers;
 use figures::ms;
-use losses::Losses;
-use numbers::Numbers;
+pub use figures::{DarkStretch, Metrics};
+use losses::{Losses, Undecided};
 use protocols::{
     history::{
         Event, Header, Kind, Outcome, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK, UNKNOWN_SEQ,
@@ -27,10 +26,6 @@ use protocols::{
     message::WriteVerdict,
     types::{Incarnation, Resource},
 };
-use undecided::Undecided;
-
-pub use crate::copies::{CopyFigures, Divergence};
-pub use figures::{DarkStretch, Metrics};
 
 /// Folds a history into [`Metrics`].
 pub(crate) struct Meter {
@@ -49,7 +44,7 @@ pub(crate) struct Meter {
     reads: Reads,
     work_set: work_set::WorkSet,
     outside: effects::Outside,
-    caches: cache::Caches,
+    caches: effects::Caches,
     /// Present if every node has a copy of the data.
     copies: Option<Copies>,
     grace_us: u64,
@@ -72,7 +67,7 @@ impl Meter {
             reads: Reads::default(),
             work_set: work_set::WorkSet::default(),
             outside: effects::Outside::default(),
-            caches: cache::Caches::default(),
+            caches: effects::Caches::default(),
             copies: header.and_then(|header| header.copies).map(|_| Copies::default()),
             grace_us: header.map_or(0, |h| h.dark_after_ms.saturating_mul(1000)),
         }

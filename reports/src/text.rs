@@ -2,10 +2,8 @@
 
 mod figures;
 mod groups;
-mod head;
 mod invariants;
 pub(crate) mod paint;
-mod shards;
 
 pub use paint::wrap;
 
@@ -71,7 +69,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
-    lines.extend(head::lines(run.judgement, run.highlights, run.meaning, run.next, paint));
+    lines.extend(invariants::head_lines(run.judgement, run.highlights, run.meaning, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());
@@ -88,7 +86,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
     section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
     section(&format!("Leaders{of}"), if whole { leaders(run.highlights, paint) } else { Vec::new() });
     section("Groups", groups::lines(&run.judgement.groups, paint));
-    let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
+    let shards = run.judgement.metrics.shards.as_ref().map(|figures| groups::shard_lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
     let told = match (run.all, run.header) {
         (true, _) => Told::All,

@@ -105,7 +105,7 @@ fn ending(end_us: u64, leaders: &[Leader], is_over: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::draw::draw;
-    use crate::{Judge, stories::Stories, text::paint::Paint};
+    use crate::{Judge, by_group::Stories, text::paint::Paint};
     use protocols::history::{Sink, json::Reader};
 
     fn drawn(log: &str) -> String {

@@ -1,23 +1,16 @@
 //! What can go wrong, and when.
 
-mod adversary;
-mod clock;
-mod device;
-mod disk;
 mod link;
-mod operator;
+mod machine;
 mod parts;
-mod process;
+mod people;
 mod service;
-mod text;
-mod who;
 mod words;
 
-pub use parts::{Later, Parts};
-pub use process::SUPERVISOR_MS;
+pub use machine::SUPERVISOR_MS;
+pub use parts::{Later, Parts, RESERVED, Who};
 use protocols::history::FaultKind;
 use serde::{Deserialize, Serialize};
-pub use who::{RESERVED, Who};
 
 /// A fault and its trigger. Each strikes once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -224,32 +217,32 @@ impl Fault {
     /// The properties of this kind of fault. One line per kind; each kind's are in the file of its family.
     pub fn parts(&self) -> Parts<'_> {
         match self {
-            Fault::Pause { node, for_ms } => process::pause(node, *for_ms),
-            Fault::Kill { node, restart_after_ms } => process::kill(node, *restart_after_ms),
-            Fault::PowerLoss { node, restart_after_ms } => process::power_loss(node, *restart_after_ms),
-            Fault::Restart { node } => process::restart(node),
+            Fault::Pause { node, for_ms } => machine::pause(node, *for_ms),
+            Fault::Kill { node, restart_after_ms } => machine::kill(node, *restart_after_ms),
+            Fault::PowerLoss { node, restart_after_ms } => machine::power_loss(node, *restart_after_ms),
+            Fault::Restart { node } => machine::restart(node),
             Fault::Partition { from, to, one_way, for_ms } => link::partition(from, to, *one_way, *for_ms),
             Fault::Latency { from, to, extra_us, for_ms } => link::latency(from, to, *extra_us, *for_ms),
             Fault::Loss { from, to, probability, for_ms } => link::loss(from, to, *probability, *for_ms),
             Fault::Hang { from, to, for_ms } => link::hang(from, to, *for_ms),
             Fault::Bandwidth { node, kbps, for_ms } => link::bandwidth(node, *kbps, *for_ms),
-            Fault::SlowDisk { node, extra_us, for_ms } => disk::slow(node, *extra_us, *for_ms),
-            Fault::SyncHang { node, for_ms } => disk::hang(node, *for_ms),
-            Fault::SyncFail { node, silent, for_ms } => disk::fail(node, *silent, *for_ms),
-            Fault::ClockStep { node, by_ms } => clock::step(node, *by_ms),
-            Fault::ClockRate { node, ppm, for_ms } => clock::rate(node, *ppm, *for_ms),
-            Fault::Resign { node } => operator::resign(node),
-            Fault::Transfer { node, to } => operator::transfer(node, to),
-            Fault::Join { node } => operator::join(node),
-            Fault::Leave { node } => operator::leave(node),
+            Fault::SlowDisk { node, extra_us, for_ms } => machine::slow(node, *extra_us, *for_ms),
+            Fault::SyncHang { node, for_ms } => machine::hang(node, *for_ms),
+            Fault::SyncFail { node, silent, for_ms } => machine::fail(node, *silent, *for_ms),
+            Fault::ClockStep { node, by_ms } => machine::step(node, *by_ms),
+            Fault::ClockRate { node, ppm, for_ms } => machine::rate(node, *ppm, *for_ms),
+            Fault::Resign { node } => people::resign(node),
+            Fault::Transfer { node, to } => people::transfer(node, to),
+            Fault::Join { node } => people::join(node),
+            Fault::Leave { node } => people::leave(node),
             Fault::DropLease { node } => service::drop_lease(node),
             Fault::DropKey { node } => service::drop_key(node),
-            Fault::ForgeToken { node } => adversary::forge_token(node),
-            Fault::ForgeClaim { node, to } => adversary::forge_claim(node, to),
-            Fault::RogueFence { node, by } => adversary::rogue_fence(node, by),
-            Fault::LyingDevice { node, for_ms } => device::lies(node, *for_ms),
+            Fault::ForgeToken { node } => people::forge_token(node),
+            Fault::ForgeClaim { node, to } => people::forge_claim(node, to),
+            Fault::RogueFence { node, by } => people::rogue_fence(node, by),
+            Fault::LyingDevice { node, for_ms } => service::lies(node, *for_ms),
             Fault::CloudDevice { node, stopping_ms, throttle_ms, for_ms } => {
-                device::cloud(node, *stopping_ms, *throttle_ms, *for_ms)
+                service::cloud(node, *stopping_ms, *throttle_ms, *for_ms)
             }
             Fault::LoseData { node, restart_after_ms } => service::lose_data(node, *restart_after_ms),
             Fault::RestoreCopy { node, copied_at_ms, restart_after_ms } => {

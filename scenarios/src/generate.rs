@@ -18,7 +18,6 @@
 mod bound;
 mod cast;
 mod kinds;
-mod members;
 #[cfg(test)]
 mod tests;
 
@@ -300,10 +299,9 @@ impl Drawn {
         let reads = self.reads_per_s;
         let mut params = Params { rate: self.rate, clients: self.clients, net: self.net, fencing, ..Params::default() };
         (params.latency_us, params.loss_ppm) = (self.latency_us, self.loss_ppm);
-        let members = members::drawn(protocol, seed);
+        let members = cast::drawn(protocol, seed);
         params.service_members = Some(members);
-        params.lease_ttl_ms =
-            Some(self.lease_ttl_ms.max(members::reached_ms(members, params.network().one_way_max_us())));
+        params.lease_ttl_ms = Some(self.lease_ttl_ms.max(cast::reached_ms(members, params.network().one_way_max_us())));
         params.reads_per_s = Some(reads);
         params.read_lease = Some(reads > 0 && self.read_lease && protocol.read_lease.is_some());
         params.renew_interval_ms = Some((params.granted_ttl_ms(protocol) / self.share).max(1));

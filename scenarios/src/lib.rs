@@ -29,7 +29,6 @@ pub mod generate;
 pub mod params;
 pub mod pauses;
 pub mod plan;
-pub mod preset;
 pub mod profile;
 pub mod read_lease;
 pub mod registry;

@@ -2,11 +2,9 @@
 //! clocks, load, network.
 
 pub use crate::profile::{PROFILES, Profile};
-mod timers;
-
 use crate::{
     plan::{Address, Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
-    preset::Preset,
+    profile::Preset,
     read_lease,
     set::{self, Settings},
     streams::{self, CLOCKS, READS},
@@ -16,12 +14,13 @@ use protocols::{
     bug::Bug,
     copies::Copies,
     election::{self, Protocol},
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     service::Service,
     sharding::Placement,
     types::MILLISECOND,
     work::{Kind, once, work_set},
 };
+mod timers;
 
 /// The liveness bound's allowance beyond lease and takeover, milliseconds: reconnecting, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;

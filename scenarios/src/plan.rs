@@ -3,37 +3,32 @@
 //! Plans are JSON, read strictly: an unknown field, a missing field or a negative duration is an error in one sentence,
 //! because a replay that ignored part of its plan would not be a replay.
 
-mod address;
-mod copies;
 mod groups;
 pub mod json;
+mod leading;
 mod limits;
-mod network;
 mod own;
 mod parameters;
 pub mod program;
 mod redundant;
-mod tenure;
 mod timers;
 mod validate;
 
 pub use crate::topology::{DIRECTORY, STORE};
-pub use address::Address;
-pub use json::{ParseError, ReadError};
-pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
-pub use own::{Given, Kept};
-pub use tenure::Tenure;
-
 use crate::{
     fault::{Fault, PlannedFault},
     topology::Topology,
 };
+pub use json::{ParseError, ReadError};
+pub use leading::{Address, Tenure};
+pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use own::{Given, Kept};
 use protocols::{
     bug::Bug,
     copies::Copies,
     division::Division,
     election::{self, Protocol, Timers, rules::Rules},
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     group,
     history::{Header, Requirement},
     parameter::Values,

@@ -10,7 +10,7 @@ use crate::{
 };
 use protocols::{
     election::{Protocol, Timer},
-    fence::charge_check::ChargeCheck,
+    fence::checks::ChargeCheck,
     types::MILLISECOND,
     work::{
         Kind, Works, once,

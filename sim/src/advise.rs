@@ -5,19 +5,14 @@
 //! between meet the target. [`predict`] finds them by the lease's arithmetic, [`confidence`] gives the confidence that
 //! so few pauses and crashes allow, and [`trial`] tries the advice in the simulated world.
 
-mod choice;
 pub mod confidence;
 pub mod predict;
 pub mod ratios;
-mod situation;
 pub mod trial;
 
+pub use predict::{Choice, Dark, Situation};
 use protocols::election::{Promise, Protocol, hazard};
 use scenarios::Params;
-
-pub use choice::Choice;
-pub use predict::Dark;
-pub use situation::Situation;
 
 /// The leases considered for one protocol, from shortest to longest.
 #[derive(Clone, Debug)]

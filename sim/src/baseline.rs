@@ -7,20 +7,17 @@
 
 mod committed;
 mod far;
-mod figure;
-mod joined;
 pub mod marks;
 pub mod runs;
 mod shares;
 
 use crate::{exact, run::Run};
+pub use committed::Unreadable;
+pub use far::{FIGURES, Figure};
 use reports::{Metrics, invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
-
-pub use committed::Unreadable;
-pub use figure::{FIGURES, Figure};
 pub use shares::Shares;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The prefix of the figures that count election messages by kind.
 const OF_A_KIND: &str = "messages: ";

@@ -7,11 +7,9 @@
 mod drawn;
 mod frontiers;
 mod measure;
-mod pauses;
 mod renewals;
 mod sets;
 mod shards;
-mod strips;
 
 pub use drawn::{sweep, told};
 pub use frontiers::drawn as frontiers;

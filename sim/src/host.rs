@@ -11,7 +11,7 @@ pub mod task;
 use crate::{
     error::Failed,
     interrupt,
-    world::{self, Finished, World, action::HostAction},
+    world::{self, Finished, World, drivers::HostAction},
 };
 use ambient::{Ambient, Clock};
 use protocols::types::NodeId;

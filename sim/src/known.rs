@@ -10,7 +10,6 @@ mod edges;
 mod facts;
 mod faults;
 mod laws;
-mod limits;
 mod models;
 
 use crate::{
@@ -251,7 +250,7 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
         || verdict(Promise::Holds, |_| true) != liveness
         || held(Promise::May, Live::UnlessHalfHeard, |_| false) != liveness.filter(|_| !unnoticed);
     let of_plans = wrong.then(|| "a generated plan takes it for something else".to_owned());
-    of_plans.or_else(|| limits::misjudged(judgement))
+    of_plans.or_else(|| laws::misjudged(judgement))
 }
 
 #[cfg(test)]

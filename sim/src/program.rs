@@ -2,16 +2,11 @@
 //! runs whenever the world lets it, and a task of the world carries out what it did. So faults reach it as they reach any
 //! task: one that is dropped has killed the process, and one that does not run has paused it.
 
-mod accepted;
 mod said;
 mod sockets;
 pub(crate) mod store;
 
 pub use crate::world::programs::{From, Line, Sent};
-pub use accepted::{Accepted, Accepts, NotAccepts};
-pub use said::{NoPattern, Pattern};
-pub use store::{Database, NoSchema, Own};
-
 use crate::{
     host,
     world::{self, env::SimEnv, stall::Stall},
@@ -19,8 +14,10 @@ use crate::{
 use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
 use protocols::{fence::checks::Fencing, point::Point, types::NodeId};
 use protocols_clients::env::Env;
+pub use said::{Accepted, Accepts, NoPattern, NotAccepts, Pattern};
 use sockets::Sockets;
 use std::{fmt, sync::Arc};
+pub use store::{Database, NoSchema, Own};
 use store::{FOLDER, Store};
 
 /// How many processors a process sees.

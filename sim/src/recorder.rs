@@ -3,7 +3,7 @@
 
 use crate::error::Failed;
 use protocols::history::{Event, Header, Kind, Phase, Sink, json::Writer};
-use reports::{Judges, invariant::Entry, stories::Stories, timeline::page::Pages};
+use reports::{Judges, by_group::Stories, invariant::Entry, timeline::page::Pages};
 use std::{
     io::Write,
     sync::{

@@ -3,7 +3,6 @@
 mod explain;
 mod shrink;
 mod symptom;
-mod words;
 
 pub use explain::{Came, Change, Explained, Rest, explain};
 pub use shrink::{Ending, Shrunk, shrink};

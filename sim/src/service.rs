@@ -11,7 +11,6 @@ pub mod object_store;
 pub mod postgres;
 pub mod redis;
 pub mod redis_sentinel;
-mod refused;
 pub mod zookeeper;
 
 use crate::world::env::SimEnv;

@@ -1,15 +1,7 @@
 //! Runs many seeds on all cores, each in a fresh thread, and compares each run with its protocol's promises.
 
 mod cell;
-mod compared;
-mod raw;
 mod recorded;
-mod sizes;
-
-pub use cell::Cell;
-pub use compared::Compared;
-pub use raw::Raw;
-pub use sizes::Sizes;
 
 use crate::{
     baseline::Moved,
@@ -24,6 +16,7 @@ use crate::{
     run::{self, Options, Run},
     shown::{Shown, Watch},
 };
+pub use cell::{Cell, Compared, Raw};
 use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::{Params, Scenario, plan::Invalid, scenario, sense};
@@ -368,5 +361,32 @@ impl Sweep<'_> {
             cause: None,
             plan: None,
         }
+    }
+}
+
+// The numbers of candidates in a sweep.
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sizes {
+    /// These numbers; a scenario that needs more candidates is inconclusive.
+    Of(Vec<u16>),
+    /// Three and five.
+    Usual,
+    /// One to nine, as far as the scenario allows.
+    Long,
+}
+
+impl Sizes {
+    pub fn numbers(&self) -> &[u16] {
+        match self {
+            Sizes::Of(numbers) => numbers,
+            Sizes::Usual => &[3, 5],
+            Sizes::Long => &[1, 2, 3, 5, 7, 9],
+        }
+    }
+
+    /// Whether this number of candidates is enough for the scenario.
+    fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
+        matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
     }
 }

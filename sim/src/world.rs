@@ -7,19 +7,15 @@
 //! and everything is `Send`. Wakers are called while the world is borrowed, which is safe because waking only queues a
 //! task; tasks, futures and drops run outside of the borrow.
 
-pub mod action;
 mod adversary;
 pub mod clocks;
 mod connection;
-mod counts;
 mod data;
 pub mod disk;
-mod disks;
 mod driver;
-mod drivers;
+pub mod drivers;
 pub mod env;
 mod faults;
-mod finished;
 mod grants;
 pub mod keepalive;
 mod leader_key;
@@ -34,23 +30,18 @@ pub(crate) mod retransmit;
 mod sleep;
 pub mod stall;
 mod stream;
-mod streams;
 mod trace;
 mod uplink;
 
-use self::streams::Streams;
 use crate::{interrupt, recorder::Recorder};
-use action::HostAction;
 use clocks::Clocks;
-use counts::Counts;
-use disks::Disks;
+use data::Disks;
 use driver::Driven;
-use drivers::Drivers;
+use drivers::{Drivers, HostAction};
 use faults::Faults;
-pub use finished::Finished;
 use grants::Grants;
 pub use grants::Holder;
-use links::Links;
+use links::{Links, Streams};
 use programs::Programs;
 use protocols::{
     clock::Now,
@@ -61,6 +52,8 @@ use protocols::{
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
+use record::Counts;
+pub use record::Finished;
 use scenarios::{plan::Plan, streams as random, topology::Topology};
 use stall::Stall;
 use std::{cell::RefCell, io::Write, sync::Arc, task::Waker};

@@ -5,7 +5,6 @@
 //! does not know them. tokio's timers are not used: they would ignore the node's clock.
 
 mod connection;
-mod options;
 mod session;
 mod statements;
 
@@ -16,7 +15,6 @@ use crate::{
     site::Endpoint,
 };
 use connection::Connector;
-pub use options::{DATABASE, Options, USER, usual_login};
 use protocols::{
     election::pg_advisory::KEPT_IN_POOL,
     elector::{ServiceInput, ServiceOutput},
@@ -24,6 +22,7 @@ use protocols::{
     payload::Nothing,
     service::postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS},
 };
+pub use session::{DATABASE, Options, USER, usual_login};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 

@@ -11,5 +11,4 @@ pub mod network;
 pub mod runtime;
 pub mod server;
 pub mod store;
-pub mod types;
 pub mod wire;

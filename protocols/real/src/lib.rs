@@ -6,7 +6,6 @@
 
 #![cfg(feature = "real")]
 
-pub mod clock;
 pub mod directory;
 pub mod exposition;
 pub mod http;

@@ -1,8 +1,11 @@
-//! A process's part of the history, in its own file: one line per event, written at once, so that a killed process
-//! leaves a complete record.
+//! A process's part of the history, in its own file, and true time for it.
 
-use super::{clock::true_time_us, directory::Directory};
-use protocols::history::{Event, Kind, Sink, json::Writer};
+use super::directory::Directory;
+use protocols::{
+    history::{Event, Kind, Sink, json::Writer},
+    types::MICROSECOND,
+};
+use rustix::time::{ClockId, clock_gettime};
 use std::{
     fs::{File, OpenOptions},
     io,
@@ -45,4 +48,14 @@ impl Log {
             kinds.into_iter().for_each(|kind| writer.record(&Event { t_us, group: 0, kind }));
         }
     }
+}
+
+// True time for histories of processes on one machine.
+
+/// Microseconds of the machine's monotonic clock: the same for every process, never stepped. Not comparable between
+/// machines; a history across several machines needs their clocks' offsets (clock_gettime(2), `CLOCK_MONOTONIC`).
+pub fn true_time_us() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    nanoseconds / MICROSECOND
 }

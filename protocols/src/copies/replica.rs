@@ -5,13 +5,11 @@
 //! follows the leader that its node observes.
 
 use super::{
-    follower::{follow, rewind},
     log::{Decision, Disk, Durable, Entry, Segment},
     message::Message,
     mode::Copies,
-    primary::{Primary, Waiting},
-    refusal::{fenced, refuse},
-    taking_over::TakingOver,
+    primary::{Primary, Waiting, follow, rewind},
+    taking_over::{TakingOver, fenced, refuse},
 };
 use crate::{
     core::Output,

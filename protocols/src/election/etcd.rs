@@ -29,23 +29,22 @@
 //! candidate reads the key again before relying on it (the lease may have ended meanwhile). Every abandoned session is
 //! revoked, which deletes its key.
 
-mod bugs;
 pub(super) mod candidate;
 pub mod from_sending;
 mod observer;
+pub(super) mod recipe;
 pub(super) mod session;
-pub(super) mod timing;
 
 use super::{
     OwnTimers, Preference, Promise, Protocol, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{elector::boxed, service::etcd, types::SECOND};
-pub use bugs::{CAMPAIGN_LEAVES_KEY, RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN};
 use candidate::EtcdElection;
+pub use recipe::{CAMPAIGN_LEAVES_KEY, RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN};
+use recipe::{granted, overlap, takeover_max};
 use session::DEADLINE_SCAN;
 pub use session::{PREFIX, Recipe, SOLE_PREFIX, prefix_of};
-use timing::{granted, overlap, takeover_max};
 
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {

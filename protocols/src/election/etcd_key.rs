@@ -23,8 +23,8 @@ use super::{
     etcd::{
         Recipe,
         candidate::EtcdElection,
+        recipe::{granted, overlap, takeover_max},
         session::DEADLINE_SCAN,
-        timing::{granted, overlap, takeover_max},
     },
     hazard,
     promise::{self, UNCHECKED},

@@ -31,10 +31,9 @@
 //!
 //! **What shows it.** `gc-pause`, `partition`, `lost-lease`.
 
-mod bugs;
 mod candidate;
+mod client_go;
 mod round;
-mod timing;
 
 use super::{
     Conditions, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport, hazard,
@@ -46,13 +45,12 @@ use crate::{
     service::kubernetes,
     types::{MILLISECOND, SECOND},
 };
-pub use bugs::{
-    COMPARES_CLOCKS, LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, ONE_IDENTITY_TWICE, OWN_DURATION, RENEWS_FOR_EVER,
-    SAME_HOST,
-};
 use candidate::Candidate;
-use timing::{granted, refuses, renew_deadline};
-pub use timing::{name_of, token};
+pub use client_go::{
+    COMPARES_CLOCKS, LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, ONE_IDENTITY_TWICE, OWN_DURATION, RENEWS_FOR_EVER,
+    SAME_HOST, name_of, token,
+};
+use client_go::{granted, refuses, renew_deadline};
 
 /// A waiting candidate sees a renewal up to one poll late, and needs up to another one to see that it was the last;
 /// polls are up to 2.2 retryPeriods apart.

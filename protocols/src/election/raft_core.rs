@@ -35,25 +35,17 @@
 //! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
 //! `plot election-cdf`, which measures what the paper's figure 16 shows.
 
-mod append;
-mod arithmetic;
 mod bugs;
 mod copied;
 pub mod drill;
 mod durable;
 mod lead;
-mod log;
 mod message;
-mod parameters;
 mod role;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod vote;
-
-pub use bugs::{
-    ANSWERS_BEFORE_SYNC, COPIED, IDENTITY_COPIED, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER,
-};
-pub use message::{Index, Message, Term};
 
 use super::{
     OwnTimer, OwnTimers, Promise, Protocol, Setup, Timer, Transport, hazard,
@@ -70,10 +62,14 @@ use crate::{
     service::Service,
     types::{Leadership, MILLISECOND, NodeId},
 };
-use arithmetic::{ELECTION_TIMEOUT, belief, longest, overlap, shortest};
+pub use bugs::{
+    ANSWERS_BEFORE_SYNC, COPIED, IDENTITY_COPIED, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER,
+};
 use durable::Durable;
+pub use message::{Index, Message, Term};
 use role::Role;
 use std::collections::VecDeque;
+use timing::{ELECTION_TIMEOUT, belief, longest, overlap, shortest};
 
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
@@ -101,7 +97,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: false,
-    parameters: &parameters::ALL,
+    parameters: &timing::ALL,
     timers: OwnTimers::of(&[OwnTimer { timer: Timer::EntryInterval, default: None }]),
     claim: None,
     elector: |setup| boxed(RaftCore::new(setup)),

@@ -23,10 +23,8 @@
 //! **What shows it.** `detector-comparison`, `isolate-leader`, `gc-pause`.
 
 pub mod detector;
-mod effect;
 pub mod gossip;
 mod message;
-pub mod suspicion;
 mod updates;
 
 use super::{

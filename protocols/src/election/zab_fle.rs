@@ -41,18 +41,11 @@
 //! neither can elect without the other.
 
 mod election;
-mod epochs;
 mod follower;
 mod leader;
 mod message;
 mod own;
 mod quorum;
-
-pub use election::{Election, FINALIZE_WAIT, Notification, Outcome, State, Vote};
-pub use epochs::Epochs;
-pub use leader::DRIFT_PART;
-pub use message::{Connection, Message, Packet};
-pub use quorum::Quorum;
 
 use self::{
     follower::Follower,
@@ -72,6 +65,11 @@ use crate::{
     service::Service,
     types::{MILLISECOND, NodeId, SECOND},
 };
+pub use election::{Election, FINALIZE_WAIT, Notification, Outcome, State, Vote};
+pub use leader::DRIFT_PART;
+pub use message::{Connection, Message, Packet};
+pub use own::Epochs;
+pub use quorum::Quorum;
 
 type Input = elector::Input<Message, Nothing>;
 

@@ -28,7 +28,6 @@
 //! behaviour. Followers keep their places. A waiting candidate reads the first node of the queue, and reads again when
 //! that is gone, as applications do through `getLeader()`.
 
-mod counting;
 pub mod drill;
 pub mod from_sending;
 mod latch;
@@ -42,8 +41,7 @@ use crate::{
     service::zookeeper::{self, TICK, granted},
     types::{MILLISECOND, SECOND},
 };
-use counting::Counting;
-use latch::Latch;
+use latch::{Counting, Latch};
 
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {

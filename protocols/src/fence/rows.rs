@@ -34,7 +34,7 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::{
-        fence::{ablated::AnyLedger, charge_check::ChargeCheck, ledger::Fence},
+        fence::{ablated::AnyLedger, checks::ChargeCheck, ledger::Fence},
         message::WriteVerdict,
         types::{NodeId, Payload, Resource},
     };

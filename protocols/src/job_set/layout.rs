@@ -1,10 +1,7 @@
 //! A job set on disk: its segments, their index, and a footer that locates the index. Each segment, and the index, has
 //! a checksum (XXH3).
 
-use super::{
-    job::Job,
-    segment::{Corrupt, Segment, damaged},
-};
+use super::segment::{Corrupt, Job, Segment, damaged};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The footer's first word.

@@ -1,7 +1,6 @@
 //! Packed jobs in order: the first due time, then differences of due times as LEB128, then identifiers, each with as
 //! many bits as the longest needs.
 
-use super::job::Job;
 use std::fmt;
 
 /// The bytes are not what was written.
@@ -151,4 +150,14 @@ fn take_leb128(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+// A set's elements.
+
+/// A job, which becomes due at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Job {
+    /// Its due time, milliseconds since the set's origin.
+    pub due_ms: u64,
+    pub id: u64,
 }

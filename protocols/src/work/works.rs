@@ -4,7 +4,7 @@ use super::{Kind, USUAL, once, outbox::UNDER_WAY_MAX, work_set};
 use crate::{
     bug::Bugs,
     core::TimerId,
-    fence::{charge_check::ChargeCheck, checks::Checks},
+    fence::checks::{ChargeCheck, Checks},
     parameter::Values,
     types::Resource,
 };

@@ -9,8 +9,7 @@ use protocols::{
         swim::{
             self, Body, Message,
             detector::{Detector, Effect, State},
-            gossip::{Broadcasts, Status, Update},
-            suspicion::{self, Suspicion},
+            gossip::{self, Broadcasts, Status, Suspicion, Update},
         },
     },
     elector::{self, Elector},
@@ -182,10 +181,10 @@ fn who_is_accused_contradicts_and_every_accusation_of_that_life_is_void() {
 fn the_timeout_of_a_suspicion_is_lifeguards() {
     let ms = |suspicion: &Suspicion| (suspicion.due() - SECOND) / MILLISECOND;
     // 4 · max(1, log₁₀ n) · 1 s.
-    assert_eq!(suspicion::shortest(1, SECOND), 4 * SECOND);
-    assert_eq!(suspicion::shortest(10, SECOND), 4 * SECOND);
-    assert_eq!(suspicion::shortest(100, SECOND), 8 * SECOND);
-    assert_eq!(suspicion::shortest(50, SECOND), 6_792 * MILLISECOND);
+    assert_eq!(gossip::shortest(1, SECOND), 4 * SECOND);
+    assert_eq!(gossip::shortest(10, SECOND), 4 * SECOND);
+    assert_eq!(gossip::shortest(100, SECOND), 8 * SECOND);
+    assert_eq!(gossip::shortest(50, SECOND), 6_792 * MILLISECOND);
     // Too few to confirm: the shortest at once.
     let few = Suspicion::new(NodeId(0), 3, SECOND, SECOND);
     assert_eq!(ms(&few), 4_000);

@@ -1,11 +1,19 @@
 //! Judges a log or a history.
 
-use super::{LogError, alone, alone::Alone, needs, notes::Notes, open::Input, options::Options, tokens::Tokens};
+use super::{
+    LogError,
+    apart::{self, Alone},
+    notes::Notes,
+    open::Input,
+    options::Options,
+    surveyed,
+    tokens::Tokens,
+};
 use protocols::history::{Event, Header, Sink, json::Reader};
 use reports::{
     Clock, Judgement, Judges, Names, Verdict,
+    by_group::Stories,
     invariant::{self, Entry},
-    stories::Stories,
     timeline::{Highlights, page::Pages},
 };
 use std::path::PathBuf;
@@ -49,7 +57,7 @@ pub struct Judged {
 impl Judged {
     /// The invariants that could not be checked, and what the log would need for each.
     pub fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
-        let log = if self.header.is_none() { needs::unchecked(&self.judgement) } else { Vec::new() };
+        let log = if self.header.is_none() { surveyed::unchecked(&self.judgement) } else { Vec::new() };
         self.unordered.into_iter().chain(log).collect()
     }
 }
@@ -72,7 +80,7 @@ fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants:
         Verdict::Safety => false,
         _ => return,
     };
-    if let Some(why) = notes.order_decides(|lines| alone::hold(lines, invariants, overlap_us) == held) {
+    if let Some(why) = notes.order_decides(|lines| apart::hold(lines, invariants, overlap_us) == held) {
         judgement.depends(why);
     } else if !held && let Some(why) = notes.apart(|| Alone::new(invariants, overlap_us)) {
         judgement.depends(why);

@@ -23,7 +23,6 @@
 //! The options are those of `fencepost check`, and errors refer to them by those names.
 
 mod advice;
-mod alone;
 mod apart;
 mod called;
 mod claim;
@@ -32,12 +31,9 @@ mod error;
 mod guess;
 mod judge;
 mod key;
-mod lengths;
-mod logfmt;
 mod looks;
 mod meaning;
 mod merged;
-mod needs;
 mod notes;
 mod opaque;
 mod open;
@@ -58,12 +54,12 @@ mod values;
 
 pub use error::LogError;
 pub use judge::{Asked, Judged};
-pub use lengths::Unit;
 pub use notes::Notes;
 pub use open::Input;
 pub use options::Options;
 pub use reports::{Judgement, Verdict};
 pub use source::Format;
+pub use values::Unit;
 
 #[cfg(test)]
 mod tests;

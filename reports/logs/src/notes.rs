@@ -2,8 +2,7 @@
 
 use super::{
     LogError,
-    alone::Alone,
-    apart,
+    apart::{self, Alone},
     opaque::Opaque,
     options::Options,
     seen::{Seen, Unsure},

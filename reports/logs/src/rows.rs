@@ -1,6 +1,6 @@
 //! Reads the lines of a log as fields and values, whatever the format.
 
-use super::{logfmt, text};
+use super::text;
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
@@ -228,8 +228,8 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
             Err(wrong) => return Some(Err(wrong)),
         };
         let Ok(text) = std::str::from_utf8(&text) else { return Some(Err((number, "is not UTF-8".to_owned()))) };
-        let text = logfmt::bare(text.trim());
-        (!text.is_empty()).then(|| match logfmt::fields(text) {
+        let text = text::bare(text.trim());
+        (!text.is_empty()).then(|| match text::fields(text) {
             Some(fields) => Ok((number, fields)),
             None => Err((number, "is no line of key=value pairs, or has a key twice".to_owned())),
         })

@@ -1,7 +1,7 @@
 //! Opens a file and detects its format.
 
 use super::{
-    LogError, logfmt,
+    LogError,
     rows::{self, Rows},
     text,
 };
@@ -100,7 +100,7 @@ impl Source {
         let line = String::from_utf8_lossy(self.first_line());
         match self.begins.trim_ascii_start().first() {
             None | Some(b'{' | b'[') => Format::Json,
-            Some(_) if logfmt::looks_like(line.trim()) => Format::Logfmt,
+            Some(_) if text::looks_like(line.trim()) => Format::Logfmt,
             // Lines of text before the first object are no head of a table.
             Some(_) if self.has_objects() => Format::Json,
             Some(_) => Format::Csv,

@@ -1,17 +1,13 @@
 //! Parses the times of a log.
 
-use super::{
-    lengths::{self, Decimal},
-    values::quoted,
-};
+pub use super::values::Unit;
+use super::values::{self, Decimal, quoted};
 use chrono::{
     DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc,
     format::{Fixed, Item, StrftimeItems},
 };
 use scenarios::units::{Unread, duration_us};
 use serde_json::Value;
-
-pub use super::lengths::Unit;
 
 /// How a time was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +62,7 @@ impl Times {
             length => length.to_string(),
         };
         let Some(decimal) = Decimal::read(&text) else {
-            return lengths::us(&text).map_or_else(|| duration_us(&text).map_err(|why| why.to_string()), Ok);
+            return values::us(&text).map_or_else(|| duration_us(&text).map_err(|why| why.to_string()), Ok);
         };
         let unit = self.length.ok_or_else(|| {
             format!("the unit of the duration {text} is unknown; pass --duration-unit s, ms, us or ns")

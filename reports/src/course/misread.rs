@@ -1,7 +1,7 @@
 //! Stale reads, and answers from a former leader.
 
 use super::model::Misread;
-use crate::reads::Reads;
+use crate::freshness::Reads;
 use protocols::history::Event;
 
 /// Stale reads of one node within this time of each other, microseconds, are reported together.

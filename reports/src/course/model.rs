@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     clock::Clock as Times,
-    reads::Read,
+    freshness::Read,
     said::{Said, Sentence},
     words::duration,
 };

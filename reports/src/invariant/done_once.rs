@@ -12,8 +12,7 @@
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
-    by_resource::ByResource,
-    row::Row,
+    by_resource::{ByResource, Row},
     words::{count, grouped},
 };
 use protocols::{

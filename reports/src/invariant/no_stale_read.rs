@@ -15,7 +15,7 @@
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, Violations};
 use crate::{
-    reads::{Read, Reads},
+    freshness::{Read, Reads},
     words::{count, grouped},
 };
 use std::collections::BTreeSet;

@@ -16,11 +16,10 @@ mod of_log;
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
     beliefs::Beliefs,
-    by_resource::ByResource,
+    by_resource::{ByResource, Row},
     contest::Contest,
     effects::Effects,
     freshness::Freshness,
-    row::Row,
     words::grouped,
     works::{Piece, Works},
 };

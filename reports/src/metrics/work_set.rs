@@ -1,7 +1,7 @@
 //! The cost of hand-overs for the leader's work-set.
 
 use super::{Metrics, ms};
-use crate::{by_resource::ByResource, row::Row};
+use crate::by_resource::{ByResource, Row};
 use protocols::{
     message::Write,
     types::{Operation, Payload},

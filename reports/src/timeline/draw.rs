@@ -243,7 +243,7 @@ fn is_within(dark: &DarkStretch, before: &Row, row: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Judge, stories::Stories};
+    use crate::{Judge, by_group::Stories};
     use protocols::{
         history::{Event, Kind, NodeState, Sink},
         types::NodeId,

@@ -3,9 +3,9 @@
 use protocols::history::{Sink, json::Reader};
 use reports::{
     Judgement, Judges, Names, Verdict,
+    by_group::Stories,
     json::{Report, RunFacts},
     known::{self, History},
-    stories::Stories,
     text,
 };
 

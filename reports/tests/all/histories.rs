@@ -9,9 +9,10 @@ use protocols::{
     types::NodeId,
 };
 use reports::{
-    Judgement, Judges, Names, Verdict, invariant, json,
+    Judgement, Judges, Names, Verdict,
+    by_group::Stories,
+    invariant, json,
     known::{self, History},
-    stories::Stories,
     text,
     timeline::Highlights,
 };

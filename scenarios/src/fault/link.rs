@@ -2,7 +2,7 @@
 
 use super::{
     Later, Parts, Who,
-    text::{group, round, us},
+    parts::{group, round, us},
 };
 use protocols::history::FaultKind;
 

@@ -1,9 +1,9 @@
-//! Faults of a coordination service's state.
+//! Faults of a coordination service's state, and of a fencing device.
 
 use super::{
     Parts, Who,
-    process::{back, dead},
-    text::{duration, restart_after},
+    machine::{back, dead},
+    parts::{duration, restart_after},
 };
 use protocols::history::FaultKind;
 
@@ -31,4 +31,17 @@ pub(super) fn restore_copy(node: &Who, copied_at_ms: f64, restart_after_ms: Opti
     let order = format!("restore {node} from {of}{}", restart_after(restart_after_ms));
     dead(FaultKind::RestoreCopy, node, restart_after_ms)
         .words(order, format!("{{on}} killed, and restored from {of}{}", back(restart_after_ms)))
+}
+
+pub(super) fn lies(node: &Who, for_ms: Option<f64>) -> Parts<'_> {
+    let order = format!("have {node} confirm power cuts without making them");
+    Parts::of(FaultKind::LyingDevice, node).lasting(for_ms).words(order, "{on} confirms cuts that it does not make")
+}
+
+pub(super) fn cloud(node: &Who, stopping_ms: f64, throttle_ms: f64, for_ms: Option<f64>) -> Parts<'_> {
+    let order =
+        format!("have {node} accept a request every {throttle_ms} ms and stop the machine {stopping_ms} ms later");
+    let (stopping, throttle) = (duration(stopping_ms), duration(throttle_ms));
+    let event = format!("{{on}} stops machines {stopping} after it accepts, and takes one request in {throttle}");
+    Parts::of(FaultKind::CloudDevice, node).lasting(for_ms).words(order, event)
 }

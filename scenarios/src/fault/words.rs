@@ -2,7 +2,7 @@
 
 use super::{
     Fault, Parts, Trigger,
-    text::{duration, possessive},
+    parts::{duration, possessive},
 };
 use protocols::{
     history::{FaultEvent, Phase},

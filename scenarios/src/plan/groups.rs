@@ -1,8 +1,10 @@
-//! Checks of a plan's groups.
+//! Checks of a plan's groups and copies.
 
 use super::{Plan, limits::CLIENTS_MAX};
-use crate::fault::PlannedFault;
-use protocols::{election::Protocol, group::GROUPS_MAX, sharding::Placement, types::Resource, work::Kind};
+use crate::fault::{PlannedFault, Who};
+use protocols::{
+    copies::Copies, election::Protocol, group::GROUPS_MAX, sharding::Placement, types::Resource, work::Kind,
+};
 
 /// Rejects an invalid number of groups.
 pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -> Result<(), String> {
@@ -50,4 +52,27 @@ pub(super) fn check_fault(plan: &Plan, planned: &PlannedFault) -> Result<(), Str
     }
     let all = if groups == 1 { "there is only group 0".to_owned() } else { format!("they are 0 to {}", groups - 1) };
     Err(format!("speaks of group {group}, which does not exist; {all}"))
+}
+
+/// Rejects copies with several groups, majority copies without a token, and faults that would only strike the unused
+/// store.
+pub(super) fn check_copies(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
+    let Some(copies) = plan.copies else { return Ok(()) };
+    let (word, name) = (copies.word(), &plan.protocol);
+    if plan.groups > 1 {
+        let groups = plan.groups;
+        return Err(format!("copies is {word}, and groups is {groups}; only a plan of one group can have copies"));
+    }
+    if copies == Copies::Majority && !protocol.tokened {
+        return Err(format!(
+            "copies is majority, but the leaders of `{name}` have no token by which a copy could tell which of two is newer; \
+             take `async`, or `{name}-fenced` if there is one"
+        ));
+    }
+    let of_store = |who: &&Who| **who == Who::Store;
+    let idle = !plan.faults.is_empty() && plan.faults.iter().all(|planned| planned.what.whom().iter().all(of_store));
+    match idle && !protocol.service.in_store {
+        true => Err(format!("copies is {word}, so nobody writes to the store, and the faults strike nothing else")),
+        false => Ok(()),
+    }
 }

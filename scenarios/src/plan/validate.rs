@@ -1,14 +1,14 @@
 //! Validation of plans. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, copies, groups,
+    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups, leading,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, Invalid, LATENCY_MAX_US,
         NAME_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
     own,
     parameters::{Whole, may_elect, parameters},
-    program, tenure, timers,
+    program, timers,
 };
 use crate::{
     fault::{PlannedFault, RESERVED, Trigger, Who},
@@ -61,9 +61,9 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     work_set(plan)?;
     charge_check(plan)?;
     own_values(plan, protocol, known)?;
-    copies::check(plan, protocol)?;
-    address::check(plan)?;
-    tenure::check(plan.tenure)?;
+    groups::check_copies(plan, protocol)?;
+    leading::check_address(plan)?;
+    leading::check(plan.tenure)?;
     network(&plan.network)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));

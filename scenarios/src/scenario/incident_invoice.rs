@@ -36,7 +36,7 @@ use crate::{
 };
 use protocols::{
     election::{Promise, Protocol, hazard, promise::UNFENCED, redis_naive},
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     history::Fact,
     point::Point,
     types::MILLISECOND,

@@ -1,31 +1,24 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 mod about;
-mod about_args;
+mod advice_args;
 mod advise;
-mod advise_args;
 pub mod args;
 mod assess;
-mod assess_args;
 mod beside;
 mod bisect;
-mod bisect_args;
 mod clean;
 mod determinism;
 mod ends;
 mod experiments;
-mod experiments_args;
 mod explain;
-mod export_args;
 mod findings;
 mod findings_args;
 mod frontier;
-mod frontier_args;
-mod interrupt;
 mod junit;
 mod list;
 mod matrix;
-mod matrix_args;
+mod measure_args;
 mod merge;
 mod mutants;
 mod notices;
@@ -33,19 +26,16 @@ mod one_run;
 mod output_args;
 mod plan_file;
 mod plot;
-mod plot_args;
 mod progress;
 mod replay;
 mod report;
-mod report_args;
 mod scenario;
+mod search_args;
 pub mod shown;
 mod shrink;
 mod swarm;
 mod sweep;
-mod swept;
 mod work_set;
-mod work_set_args;
 
 use crate::terminal::{
     self, check, exit, export, names, output, parse,

@@ -4,7 +4,6 @@ mod args;
 mod ask;
 mod chaos;
 mod cluster;
-mod ends;
 mod measure;
 mod node;
 mod process;

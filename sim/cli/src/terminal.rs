@@ -1,31 +1,25 @@
 //! Shared code of the simulation's and real mode's command lines: parsing and rejecting arguments, and printing
 //! reports.
 
-pub mod address;
-pub mod browser;
 pub mod check;
 pub mod exit;
 pub mod export;
-pub mod headings;
+pub mod leading;
 pub mod names;
 pub mod options;
 pub mod output;
 pub mod own_service;
 pub mod parse;
-pub mod program;
 pub mod shell;
 pub mod side;
-pub mod suggest;
-pub mod tenure;
-pub mod work_set;
 
 use clap::{
     Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use exit::{Stop, USAGE};
+use names::as_run;
 use output::print;
-use program::as_run;
 use std::{ffi::OsString, io::Write};
 
 /// Prints help and version to standard output, and any other error as one sentence. Returns the exit code. `command` is
@@ -154,7 +148,7 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
     // If all values are listed, a suggestion with a different spelling is no help.
     let far = matches!(
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue)),
-        (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !suggest::is_typo(given, suggested)
+        (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !names::is_typo(given, suggested)
     );
     let more = more.filter(|l| !far || !l.starts_with("tip: "));
     let more: Vec<&str> = more.map(|l| l.trim_start_matches("tip: ")).collect();
@@ -164,3 +158,10 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
         (false, false) => format!("{sentence}; {}", more.join("; ")),
     }
 }
+
+// Headings of groups of options in help, for commands with many options.
+
+pub const TIMERS: &str = "Timers";
+pub const NETWORK: &str = "Clocks and network";
+pub const WORK: &str = "Clients and the leader's work";
+pub const OUTPUT: &str = "Output";

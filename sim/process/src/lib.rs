@@ -31,7 +31,6 @@ mod child;
 mod control;
 mod error;
 mod message;
-mod stuck;
 mod watch;
 mod wire;
 mod zygote;

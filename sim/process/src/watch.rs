@@ -5,7 +5,7 @@
 
 use crate::{
     control::{Control, Ended, Order, Reply},
-    stuck,
+    error,
 };
 use std::{
     collections::BTreeMap,
@@ -127,7 +127,7 @@ fn watch(shared: &Shared, control: &Weak<Mutex<Control>>, running_at: u64) {
                 (*before, *since) = (steps, Instant::now());
             } else if since.elapsed() >= process.patience() {
                 // Before it is killed, as nothing can be seen of the dead.
-                let doing = stuck::doing(process.pid, running_at);
+                let doing = error::doing(process.pid, running_at);
                 lock(&process.end).stuck.get_or_insert(doing);
                 if let Some(control) = control.upgrade() {
                     process.end(&control);

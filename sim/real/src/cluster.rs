@@ -46,7 +46,7 @@ impl Cluster {
         fs::create_dir_all(&spec.folder).map_err(Failed::cannot(format!("make {}", spec.folder.display())))?;
         secret::write(&spec.token_key(), &secret::draw())?;
         if spec.tls {
-            super::certificates::write(&spec.folder)?;
+            super::secret::write_certificates(&spec.folder)?;
         }
         let (slots, links, electors, services) = Default::default();
         let mut cluster = Cluster { spec, slots, links, electors, points, services, store_metrics: None };
@@ -157,9 +157,9 @@ impl Cluster {
         let Spec { folder, tls, .. } = &self.spec;
         let option = |name: &str, file: &str| [OsString::from(name), folder.join(file).into_os_string()];
         let all = [
-            option("--tls-cert", super::certificates::CERTIFICATE),
-            option("--tls-key", super::certificates::KEY),
-            option("--tls-ca", super::certificates::AUTHORITY),
+            option("--tls-cert", super::secret::CERTIFICATE),
+            option("--tls-key", super::secret::KEY),
+            option("--tls-ca", super::secret::AUTHORITY),
         ];
         if *tls { all.into_iter().flatten().collect() } else { Vec::new() }
     }

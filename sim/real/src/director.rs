@@ -1,7 +1,6 @@
 //! The director plays a plan's faults, or an operator's, on a cluster of real processes, and records what it does.
 
 mod clocks;
-mod event;
 mod operator;
 mod possible;
 mod questions;
@@ -16,14 +15,17 @@ use crate::{
     stalls::{Stalls, Watch},
 };
 use clocks::Clocks;
-use event::{Event, Struck};
 pub use possible::service_runs_true;
 use protocols::{
     history::{Kind, NodeState},
     point::Point,
     types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
 };
-use protocols_real::{clock::true_time_us, directory::Directory, log::Log};
+use protocols_real::{
+    directory::Directory,
+    log::{Log, true_time_us},
+};
+use questions::{Event, Struck};
 use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,

@@ -6,7 +6,6 @@
 
 #![cfg(feature = "real")]
 
-pub mod certificates;
 pub mod cluster;
 pub mod control;
 pub mod director;

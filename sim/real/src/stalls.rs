@@ -1,7 +1,7 @@
 //! Measures how long the machine itself stood still while a plan was played. Real processes share the machine with
 //! other load; its stalls must not be blamed on a protocol.
 
-use protocols_real::clock::true_time_us;
+use protocols_real::log::true_time_us;
 use std::{
     collections::BTreeMap,
     fmt,

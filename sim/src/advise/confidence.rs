@@ -5,7 +5,7 @@
 //! (Gamma with Jeffreys' prior, k + ½). The confidence is the share of pasts that meet the target. Pauses longer than
 //! the longest observed one never occur here: see [`unseen`].
 
-use super::{predict::Lease, situation::Situation};
+use super::predict::{Lease, Situation};
 use rand_core::RngCore;
 use scenarios::streams;
 

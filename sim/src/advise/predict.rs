@@ -1,11 +1,10 @@
-//! Predicts the time without a leader from a lease's arithmetic.
+//! Predicts the time without a leader from a lease's arithmetic: for a situation, and a candidate lease.
 //!
 //! Let L be the lease, r the renewal interval, and K the longest time from the end of a lease to a successor. A fault
 //! strikes the leader with R left of its lease, R uniform from L − r to L. A crash leaves the fleet dark for R plus the
 //! takeover, K/2 on average. A pause shorter than R leaves it dark for the pause; a longer one costs as much as a
 //! crash, however soon it ends afterwards. Every change of leader also costs the warm-up.
 
-use super::situation::Situation;
 use protocols::{election::Protocol, types::MILLISECOND};
 use scenarios::Params;
 
@@ -87,6 +86,42 @@ pub fn dark(situation: &Situation, lease: &Lease) -> Dark {
         warm_up: warm_up_ms * (lost / pauses_over_ms + crash_rate),
         changes_a_day: (lost / pauses_over_ms + crash_rate) * DAY_MS,
     }
+}
+
+// A candidate lease.
+
+/// One lease of one protocol, and its predicted result.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub protocol: &'static Protocol,
+    /// The protocol's options, the lease time to live among them.
+    pub params: Params,
+    /// The lease that the service grants, in milliseconds.
+    pub granted_ms: u64,
+    /// Between renewals, in milliseconds.
+    pub renew_ms: u64,
+    pub dark: Dark,
+    /// The confidence that the target is met, 0 to 1.
+    pub confidence: f64,
+}
+
+// The input to a recommendation.
+
+/// The pauses, crashes and target of a service.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Situation {
+    /// Observed pauses of the leader, in milliseconds, ascending.
+    pub pauses_ms: Vec<f64>,
+    /// The time over which they were observed, in milliseconds.
+    pub pauses_over_ms: f64,
+    /// How many leaders crashed.
+    pub crashes: u64,
+    /// The time over which they crashed, in milliseconds.
+    pub crashes_over_ms: f64,
+    /// How long a new leader needs to warm up (caches, queues, connections), in milliseconds.
+    pub warm_up_ms: f64,
+    /// The share of time that may pass without a leader, 0 to 1.
+    pub may_be_dark: f64,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! times, at different phases of the renewal, and kills strike too. Their cost is weighted by how often they really
 //! happen.
 
-use super::{choice::Choice, situation::Situation};
+use super::predict::{Choice, Situation};
 use crate::{
     error::Failed,
     registry::Registry,

@@ -4,7 +4,7 @@
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, at_ms, breaks, compiled, figure, light, survives};
 use crate::error::Failed;
 use protocols::{
-    fence::charge_check::ChargeCheck,
+    fence::checks::ChargeCheck,
     work::{
         once::INVOICES,
         sequencer,

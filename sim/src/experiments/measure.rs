@@ -1,10 +1,10 @@
 //! Runs an experiment and collects its numbers.
 
 use super::{
-    frontiers, pauses, renewals,
+    drawn::{self, Lines},
+    frontiers, renewals,
     sets::{CHURN, Experiment, PAUSES, PlanSet, RENEWALS, TTL_SWEEP},
     shards,
-    strips::{self, Lines},
 };
 use crate::{
     error::Failed,
@@ -22,7 +22,11 @@ use reports::{
     },
     plot::{leaders_acting::Strip, ttl_sweep::TtlSweep},
 };
-use scenarios::{Params, Plan, registry::Missing, scenario, scenario::clean_kill};
+use scenarios::{
+    Params, Plan,
+    registry::Missing,
+    scenario::{self, clean_kill},
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
@@ -119,7 +123,7 @@ impl Work<'_> {
         let Work { registry, experiment, set, params, protocol } = *self;
         match (set.scenario.as_str(), &set.frontier) {
             (RENEWALS, _) => measured.cells.extend(renewals::cells(registry, experiment, set, protocol, jobs)?),
-            (PAUSES, _) => measured.cells.extend(pauses::cells(registry, experiment, set, protocol, jobs)?),
+            (PAUSES, _) => measured.cells.extend(renewals::pause_cells(registry, experiment, set, protocol, jobs)?),
             (_, Some(axes)) => {
                 let figures = frontiers::search(registry, set, axes, params, protocol, jobs)?;
                 measured.cells.extend(frontiers::cells(experiment, &figures, protocol, params.fencing));
@@ -190,7 +194,7 @@ impl Work<'_> {
             wins,
             refusals: if listed { self.refusals(seed, &events) } else { Vec::new() },
             strip: (first && !self.experiment.without_timeline)
-                .then(|| strips::strip(self.protocol.name.to_owned(), &run, &events))
+                .then(|| drawn::strip(self.protocol.name.to_owned(), &run, &events))
                 .flatten(),
         })
     }

@@ -1,6 +1,6 @@
-//! The cost and benefit of renewing a lease more often: a sweep over renew intervals.
+//! What pauses do to a lease: how often they end one, and the cost and benefit of renewing it more often.
 
-use super::sets::{Experiment, PlanSet, RENEWALS};
+use super::sets::{Experiment, PAUSES, PlanSet, RENEWALS};
 use crate::{
     error::Failed,
     registry::Registry,
@@ -54,4 +54,46 @@ pub(super) fn cells(
         Ok(cell)
     };
     set.renews_ms.iter().map(cell).collect()
+}
+
+// Measures how often pauses end a lease, with enough long pauses for a confidence interval.
+
+/// One cell per lease, and one per renew interval of the usual lease; the variant tells which.
+pub(super) fn pause_cells(
+    registry: &Registry,
+    experiment: &Experiment,
+    set: &PlanSet,
+    protocol: &'static Protocol,
+    jobs: usize,
+) -> Result<Vec<Cell>, Failed> {
+    let usual = set.params(registry)?;
+    let leases = set
+        .ttls_ms
+        .iter()
+        .map(|ttl_ms| (duration_text(*ttl_ms), Params { lease_ttl_ms: Some(*ttl_ms), ..usual.clone() }));
+    let intervals = set
+        .renews_ms
+        .iter()
+        .map(|renew_ms| (format!("renewed every {}", duration_text(*renew_ms)), renewed(&usual, protocol, *renew_ms)));
+    let cell = |(variant, params): (String, Params)| {
+        let paused = ttl_sweep::pauses(registry, &params, protocol, set.seeds(), Strikes::Long, (jobs, &|| ()))?;
+        let mut cell = Cell {
+            experiment: experiment.number,
+            scenario: PAUSES.to_owned(),
+            protocol: protocol.name.to_owned(),
+            variant,
+            tokened: protocol.tokened,
+            fencing: true,
+            runs: set.seeds.1 - set.seeds.0,
+            ..Cell::default()
+        };
+        cell.count([
+            ("granted_ttl_ms", params.granted_ttl_ms(protocol)),
+            ("pause_failovers", paused.changes),
+            ("expected_failovers", paused.expected.round() as u64),
+            ("paused_minutes", (paused.hours * 60.0).round() as u64),
+        ]);
+        Ok(cell)
+    };
+    leases.chain(intervals).map(cell).collect()
 }

@@ -8,7 +8,6 @@
 //!
 //! Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 28(2), 2002, for lists.
 
-mod numbers;
 mod places;
 
 use super::symptom::{Looked, Symptom};
@@ -175,18 +174,18 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
     fn smaller(&mut self, place: &str) {
         let number = |value: &Value| value.pointer(place).filter(|value| value.is_number()).cloned();
         let Some(was) = number(&self.value) else { return };
-        let Some(zero) = numbers::zero(&was) else { return };
+        let Some(zero) = places::zero(&was) else { return };
         if self.attempt(place, zero) {
             return;
         }
-        let round = numbers::round_below(&was);
+        let round = places::round_below(&was);
         let (mut low, mut high) = (0, round.len());
         while low < high {
             let middle = (low + high) / 2;
             if self.attempt(place, round[middle].clone()) { high = middle } else { low = middle + 1 }
         }
         if number(&self.value).as_ref() == Some(&was) {
-            let _ = numbers::of_fewer_digits(&was).into_iter().any(|fewer| self.attempt(place, fewer));
+            let _ = places::of_fewer_digits(&was).into_iter().any(|fewer| self.attempt(place, fewer));
         }
     }
 }

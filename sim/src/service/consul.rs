@@ -18,7 +18,6 @@ mod command;
 pub mod model;
 mod pieces;
 pub(super) mod target;
-mod wanted;
 pub mod wire;
 
 use super::{Disk, Dropped, Model, Serving, State, grants::Holder};

@@ -1,11 +1,11 @@
-//! Reports the leadership in a service's state to the history. The models are pure and also run without a world,
-//! against scripts for real servers; then nothing is reported.
+//! Reports to the world what a model knows: the leadership in a service's state, for the history, and requests that it
+//! refused because they are not modelled. The models are pure and also run without a world, against scripts for real
+//! servers; then nothing is reported.
 
 use crate::world;
+pub use crate::world::Holder;
 use protocols::{history::GrantEnd, types::NodeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-pub use crate::world::Holder;
 
 /// The key of the running service by which programs elect, if there is one.
 pub fn leader_key() -> Option<String> {
@@ -84,4 +84,11 @@ pub fn tell_member(node: NodeId, leads: bool) {
 /// The number of groups in the world; one without a world.
 pub fn groups() -> u16 {
     world::try_with(|world| world.groups()).unwrap_or(1)
+}
+
+// Tells of requests that a model does not know. What a program does then is no finding: the real service would have answered.
+
+/// The service refused this, as not modelled.
+pub fn tell_refused(service: &str, what: &str) {
+    world::try_with(|world| world.refuses(format!("the simulated {service} refused a request: {what}")));
 }

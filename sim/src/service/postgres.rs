@@ -12,7 +12,6 @@ mod backend;
 mod error;
 mod evaluate;
 mod extended;
-mod functions;
 mod messages;
 pub mod model;
 mod pool;

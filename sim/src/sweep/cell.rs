@@ -1,7 +1,14 @@
-//! The results of one cell of a sweep.
+//! The results of one cell of a sweep: summed up, as saved by shards for merging, and compared with its baseline.
 
-use crate::{baseline::Seen, outcome::Ended, run::Run};
-use reports::statistics::quantile;
+use crate::{
+    baseline::{Baseline, By, Moved, Seen, Unreadable, runs::Runs},
+    exact,
+    outcome::Ended,
+    promise::Chance,
+    run::Run,
+};
+use reports::{invariant::Entry, statistics::quantile};
+use scenarios::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -146,5 +153,98 @@ impl Cell {
         self.election_time_ms_p95 = quantile(&self.election_times_ms, 0.95);
         self.darks_ms.sort_by(f64::total_cmp);
         self.dark_ms_p50 = quantile(&self.darks_ms, 0.5);
+    }
+}
+
+// A cell with all the values behind its medians, as saved by shards for merging.
+
+/// A cell with the values that its own JSON omits.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Raw {
+    cell: Cell,
+    #[serde(with = "exact::list")]
+    dual_belief_ms_max: Vec<f64>,
+    #[serde(with = "exact::list")]
+    failovers_ms: Vec<f64>,
+    #[serde(with = "exact::list")]
+    election_times_ms: Vec<f64>,
+    #[serde(with = "exact::list")]
+    darks_ms: Vec<f64>,
+    seen: Seen,
+}
+
+impl From<&Cell> for Raw {
+    fn from(cell: &Cell) -> Raw {
+        Raw {
+            dual_belief_ms_max: vec![cell.dual_belief_ms_max],
+            failovers_ms: cell.failovers_ms.clone(),
+            election_times_ms: cell.election_times_ms.clone(),
+            darks_ms: cell.darks_ms.clone(),
+            seen: cell.seen.clone(),
+            cell: cell.clone(),
+        }
+    }
+}
+
+impl From<Raw> for Cell {
+    fn from(raw: Raw) -> Cell {
+        let Raw { cell, dual_belief_ms_max, failovers_ms, election_times_ms, darks_ms, seen } = raw;
+        let dual_belief_ms_max = dual_belief_ms_max.first().copied().unwrap_or_default();
+        Cell { dual_belief_ms_max, failovers_ms, election_times_ms, darks_ms, seen, ..cell }
+    }
+}
+
+// Compares a sweep's cells with their baseline, and with the recorded shares of cells left to chance.
+
+/// The least number of runs for which a cell left to chance is compared with its recorded share.
+const CHANCE_RUNS_MIN: u64 = 100;
+
+/// What decides whether there is a comparison.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Compared {
+    /// The options that affect figures; sweeps with other options are not comparable.
+    pub options: String,
+    /// The first seed, and the one after the last.
+    pub seeds: [u64; 2],
+    /// Whether the store fences, if shares are recorded for these options; otherwise `None`.
+    pub chance: Option<bool>,
+}
+
+impl Compared {
+    /// The figures far outside the baseline, and, in words, the marks and invariants that it does not know.
+    ///
+    /// # Errors
+    /// The committed baseline is unreadable, which a test rules out.
+    pub fn with_baseline(
+        &self,
+        cells: &[Cell],
+        invariants: &[&'static Entry],
+    ) -> Result<(Vec<Moved>, Vec<String>), Unreadable> {
+        let baseline = Baseline::committed_with(&self.options)?;
+        let mut moved = self.by_chance(cells);
+        if baseline.options == self.options {
+            let seeds = self.seeds[0]..self.seeds[1];
+            moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &seeds, &cell.seen)));
+        }
+        let digests = cells.iter().map(|cell| (cell.name(), &cell.seen.digests));
+        moved.extend(Runs::committed()?.changed(&self.options, digests));
+        Ok((moved, baseline.unrecorded(invariants, cells.iter().map(|cell| &cell.seen))))
+    }
+
+    /// Cells left to chance in which safety was violated far more or less often than recorded. A few runs are not
+    /// compared.
+    fn by_chance(&self, cells: &[Cell]) -> Vec<Moved> {
+        let Some(fencing) = self.chance else { return Vec::new() };
+        let known = cells.iter().filter(|c| c.nodes == Params::default().nodes && c.runs >= CHANCE_RUNS_MIN);
+        let far = |cell: &Cell| {
+            let chance = Chance::find(&cell.scenario, &cell.protocol, fencing)?;
+            let violated = cell.verdicts.get("safety").copied().unwrap_or(0);
+            chance.far_off(violated, cell.runs)?;
+            let was = [chance.of_1000 as f64; 5].into();
+            let is = (violated as f64 * 1e3 / cell.runs as f64).round();
+            let figure = "unsafe runs of 1000".to_owned();
+            Some(Moved { cell: cell.name(), figure, was, is, by: By::Median, runs: cell.runs as usize })
+        };
+        known.filter_map(far).collect()
     }
 }

@@ -1,11 +1,12 @@
-//! Members of a service whose disk is lost, or restored from a copy.
+//! What outlives processes: each one's disk, and the durable states of services' members; and members whose disk is
+//! lost, or restored from a copy.
 //!
 //! The process dies first, so that no other one reads its disk. A copy is of one moment, like a volume snapshot or the
 //! service's own backup, and lacks everything acknowledged later.
 
 use super::{
     World,
-    disk::Files,
+    disk::{Files, Folder},
     model::{Disk, State},
     queue::Event,
 };
@@ -70,5 +71,26 @@ impl World {
     /// The durable state of a member that has run before.
     pub fn member_state(&self, node: NodeId) -> Option<State> {
         self.disks.members.get(&node).cloned()
+    }
+}
+
+// What outlives processes: each one's disk, and the durable states of services' members.
+
+pub(super) struct Disks {
+    /// By process.
+    pub folders: Vec<Folder>,
+    /// For operators' interventions.
+    pub members: BTreeMap<NodeId, State>,
+}
+
+impl Disks {
+    /// Empty disks for the processes with these names.
+    pub fn new(seed: u64, names: &[String]) -> Disks {
+        Disks { folders: names.iter().map(|name| Folder::new(seed, name)).collect(), members: BTreeMap::new() }
+    }
+
+    /// The disk of a process.
+    pub fn of(&mut self, node: NodeId) -> &mut Folder {
+        &mut self.folders[node.index()]
     }
 }

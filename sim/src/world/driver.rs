@@ -1,9 +1,9 @@
 //! The inline driver: steps cores from the event loop. A pause can strike at every named point; the outputs left of
 //! that step wait here until the process resumes.
 
-use super::action::HostAction;
 use super::{
     Driver, World,
+    drivers::HostAction,
     network::Passage,
     packet::Packet,
     queue::{Due, Event},

@@ -1,8 +1,8 @@
-//! What drives the processes: how cores are stepped, which tasks sleep or were woken, and what the host has to do. What
-//! is of one process only is in [`super::driver::Driven`].
+//! What drives the processes: how cores are stepped, which tasks sleep or were woken, and what the host has to do with
+//! them. What is of one process only is in [`super::driver::Driven`].
 
-use super::{Driver, action::HostAction, sleep::Sleep};
-use protocols::core::Output;
+use super::{Driver, sleep::Sleep};
+use protocols::{core::Output, types::NodeId};
 use std::collections::VecDeque;
 
 pub(super) struct Drivers {
@@ -21,4 +21,18 @@ impl Drivers {
         let (outputs, sleeps, free_sleeps, todo) = (Vec::new(), Vec::new(), Vec::new(), VecDeque::new());
         Drivers { kind, outputs, sleeps, free_sleeps, todo, woke: true }
     }
+}
+
+// What the world asks the host to do with processes.
+
+/// What to do with a process's tasks; carried out while the world is not borrowed.
+#[derive(Clone, Copy, Debug)]
+pub enum HostAction {
+    Start(NodeId),
+    /// Drop the process's tasks.
+    Kill(NodeId),
+    /// Stop running the process's tasks.
+    Pause(NodeId),
+    /// Run the process's tasks again.
+    Resume(NodeId),
 }

@@ -2,8 +2,8 @@
 
 use super::{
     World,
-    action::HostAction,
     data::Copies,
+    drivers::HostAction,
     model::{Dropped, State},
     queue::Event,
 };

@@ -1,9 +1,11 @@
-//! What is under way between processes: the links, the machines' uplinks, and messages that wait or travel.
+//! What is under way between processes: the links, the machines' uplinks, messages that wait or travel, and all byte
+//! streams.
 
 use super::{
     connection::Parked,
     network::{Lane, Link},
     packet::Said,
+    stream::{Conn, Held, Listening, Side},
     uplink::{Traffic, Uplink},
 };
 use protocols::{
@@ -11,6 +13,7 @@ use protocols::{
     types::{MILLISECOND, NodeId},
 };
 use scenarios::{plan::Plan, topology::Topology};
+use std::collections::BTreeMap;
 
 pub struct Links {
     /// The uplink of each process.
@@ -111,5 +114,27 @@ impl Links {
     /// Adds loss to one direction, or removes it.
     pub fn lose(&mut self, from: NodeId, to: NodeId, probability: f64, on: bool) {
         self.get(from, to).lose(probability, on);
+    }
+}
+
+// All byte streams: their connections, the listening ports, and segments that met silence.
+
+#[derive(Default)]
+pub(super) struct Streams {
+    /// By number; a connection that has ended keeps its place.
+    pub conns: Vec<Conn>,
+    pub listeners: BTreeMap<(NodeId, u16), Listening>,
+    pub held: Vec<Held>,
+}
+
+impl Streams {
+    /// The sending and the receiving process of what goes to the side `to`.
+    pub fn ends(&self, conn: u32, to: u8) -> (NodeId, NodeId) {
+        let sides = &self.conns[conn as usize].sides;
+        (NodeId(sides[1 - to as usize].node), NodeId(sides[to as usize].node))
+    }
+
+    pub fn side(&mut self, conn: u32, side: u8) -> &mut Side {
+        &mut self.conns[conn as usize].sides[side as usize]
     }
 }

@@ -1,10 +1,14 @@
-//! Records history events, and tracks who believes.
+//! Records history events and counts them, tracks who believes, and returns the results of a run at its end.
 
-use super::World;
+use super::{World, programs::Programs};
+use crate::recorder::Recorder;
 use protocols::{
-    history::{Event, Kind},
-    types::{MICROSECOND, NodeId},
+    coverage::{self, Marks},
+    elector::ServiceOutput,
+    history::{Event, Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
+    types::{MICROSECOND, MILLISECOND, NodeId, SECOND},
 };
+use std::collections::{BTreeMap, VecDeque};
 
 impl World {
     /// Records an event now, in the first group unless its resource or client belongs to another.
@@ -61,5 +65,77 @@ impl World {
 
     pub fn groups(&self) -> u16 {
         self.grants.division.groups
+    }
+}
+
+pub struct Finished {
+    /// The hash over everything that happened.
+    pub trace_hash: String,
+    /// Why the trace's text could not be written.
+    pub trace_error: Option<std::io::Error>,
+    /// The number of events.
+    pub events: u64,
+    /// The listeners to the history.
+    pub recorder: Recorder,
+    /// The coverage marks that the run reached.
+    pub marks: Marks,
+    /// What programs did, if candidates were programs.
+    pub programs: Programs,
+}
+
+impl World {
+    /// Ends the run and returns its results.
+    pub fn finish(mut self: Box<Self>) -> Finished {
+        let (hash, trace_error) = self.trace.finish();
+        let marks = coverage::take();
+        let (events, recorder, programs) = (self.trace.count(), self.recorder, self.programs);
+        Finished { trace_hash: hash, trace_error, events, recorder, marks, programs }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub delivered: u64,
+    /// Messages sent for elections, by kind.
+    by_kind: BTreeMap<&'static str, u64>,
+    /// The times of requests to services in the last second, counted from the first fault on.
+    asked: Option<VecDeque<u64>>,
+}
+
+impl World {
+    /// Counts a message of the election.
+    pub fn count(&mut self, kind: &'static str) {
+        *self.counts.by_kind.entry(kind).or_default() += 1;
+    }
+
+    /// Counts a request of an elector to its service's client.
+    pub fn count_request(&mut self, output: &ServiceOutput) {
+        let asks =
+            matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
+        if asks {
+            self.count(SERVICE_REQUESTS);
+            let now = self.now;
+            let Counts { by_kind, asked: Some(asked), .. } = &mut self.counts else { return };
+            asked.push_back(now);
+            while asked.front().is_some_and(|at| at + SECOND <= now) {
+                asked.pop_front();
+            }
+            let burst = asked.iter().rev().take_while(|at| **at + 10 * MILLISECOND > now).count();
+            for (kind, many) in [(SERVICE_REQUESTS_PEAK, asked.len()), (SERVICE_REQUESTS_BURST, burst)] {
+                let most = by_kind.entry(kind).or_default();
+                *most = (*most).max(many as u64);
+            }
+        }
+    }
+
+    /// A fault strikes. Peaks count from the first fault on, since requests at the start are not due to faults.
+    pub(super) fn count_peak(&mut self) {
+        self.counts.asked.get_or_insert_default();
+    }
+
+    /// The history's last event.
+    pub(super) fn end_of_history(&mut self) -> Kind {
+        let by_kind = std::mem::take(&mut self.counts.by_kind).into_iter().map(|(kind, n)| (kind.to_owned(), n));
+        Kind::End { messages: self.counts.delivered, by_kind: by_kind.collect() }
     }
 }

@@ -3,7 +3,6 @@
 //! A crash resets a process's connections as far as packets can travel; power losses and partitions are silence. Data
 //! sent into the silence is resent as by TCP, so it arrives some time *after* a partition heals.
 
-mod hang;
 mod keepalive;
 pub(super) mod segment;
 mod sending;

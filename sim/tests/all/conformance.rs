@@ -11,7 +11,6 @@
 mod clusters;
 mod consul;
 mod etcd;
-mod etcd_expiry;
 mod etcd_generated;
 mod etcd_recipes;
 mod etcd_scripts;

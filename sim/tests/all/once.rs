@@ -4,7 +4,7 @@
 use crate::common::run;
 use protocols::{
     election::{self, cron},
-    fence::charge_check::ChargeCheck,
+    fence::checks::ChargeCheck,
     node::RENEWS_BETWEEN_JOBS,
     types::MILLISECOND,
     work::{cache_invalidator::NOT_CAUGHT_UP, nightly_job::JOB_TIME},

@@ -2,7 +2,7 @@
 //! sockets, against the genuine client.
 
 use crate::{
-    texts::redis::{command as words_of, show},
+    texts::{command as words_of, show},
     transcripts,
 };
 use proptest::prelude::*;

@@ -1,8 +1,17 @@
-//! Regressions: every plan in `seeds/` gives its recorded result, next to the story of why it is there.
+//! What is recorded in `seeds/`: every regression plan gives its result, next to the story of why it is there; and
+//! golden histories.
 
-use crate::common::{root, run};
-use scenarios::{Case, Plan, Registry, capsule::Mended};
-use std::collections::BTreeMap;
+use crate::common::{for_each_pair, root, run, run_with_history};
+use protocols::election;
+use scenarios::{Case, Params, Plan, Registry, Scenario, capsule::Mended};
+use sim::run::Options;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, DirEntry},
+    io,
+    path::Path,
+    sync::Mutex,
+};
 
 /// A plan gives this verdict, violates exactly these invariants, and has these figures.
 fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>) {
@@ -39,4 +48,86 @@ fn every_case_comes_to_what_it_did() {
             comes_to(&format!("{name}, mended"), &plan, &verdict, &violated, &figures);
         }
     }
+}
+
+// Golden histories: the events of each scenario with one protocol, in `seeds/golden`, for review as a diff. Changes in
+// other protocols show in the digests of their traces, `seeds/baseline/scenarios.runs`.
+//
+// A history has the events at the protocol's boundary, and should survive a dependency's update; the trace's hash need
+// not. Successful client requests are left out: they are many, and not interesting.
+
+/// The interesting lines: everything but requests, with only the first write of each incarnation and verdict, and only
+/// the first deletion of each incarnation. There are millions of lines, so they are filtered without parsing them as
+/// JSON.
+fn story(history: &str) -> String {
+    let mut seen = BTreeSet::new();
+    let mut story = String::new();
+    for line in history.lines() {
+        let kind = between(line, "\"event\":\"", "\"").expect("a line says what happened");
+        if ["invoke", "issue", "reply", "read-invoke", "read-reply"].contains(&kind) {
+            continue;
+        }
+        let writer = || (between(line, "\"resource\":", ",\"seq\":"), between(line, "\"verdict\":\"", "\""));
+        if !["apply", "deleted"].contains(&kind) || seen.insert(writer()) {
+            story += line;
+            story.push('\n');
+        }
+    }
+    story
+}
+
+/// The text between two markers.
+fn between<'l>(line: &'l str, from: &str, to: &str) -> Option<&'l str> {
+    let (_, rest) = line.split_once(from)?;
+    rest.split_once(to).map(|(text, _)| text)
+}
+
+/// A protocol with a file for this scenario, or the first that could have one.
+fn teller(folder: &Path, scenario: &Scenario) -> Option<&'static str> {
+    let tellers = || election::ALL.into_iter().filter(|p| scenario.needs.met_by(p)).map(|p| p.name);
+    let has_file = |teller: &&str| folder.join(format!("{}.{teller}.jsonl", scenario.name)).exists();
+    tellers().find(has_file).or_else(|| tellers().min())
+}
+
+/// The first line that differs between two texts.
+fn difference(was: &str, is: &str) -> Option<String> {
+    if was == is {
+        return None;
+    }
+    let mut lines = was.lines().zip(is.lines()).enumerate();
+    Some(match lines.find(|(_, (was, is))| was != is) {
+        Some((place, (was, is))) => format!("line {} was\n{was}\nand is\n{is}", place + 1),
+        None => format!("it had {} lines, and has {}", was.lines().count(), is.lines().count()),
+    })
+}
+
+#[test]
+fn histories_are_as_they_were() {
+    let folder = root().join("seeds/golden");
+    let names = |entry: io::Result<DirEntry>| entry.expect("a file").file_name().into_string().expect("a name is text");
+    let untold: BTreeSet<String> = fs::read_dir(&folder).expect("a folder").map(names).collect();
+    let (untold, changed) = (Mutex::new(untold), Mutex::new(Vec::new()));
+    for_each_pair(|scenario, protocol| {
+        if teller(&folder, scenario) != Some(protocol.name) {
+            return;
+        }
+        // Requests are left out, so a low rate gives the same story.
+        let params = Params { rate: 50, ..Params::default() };
+        let plan = scenario.compile(&params, protocol, 42).expect("the default parameters make sense");
+        let (_, history) = run_with_history(&plan, Options::default());
+        let (name, story) = (format!("{}.{}.jsonl", scenario.name, protocol.name), story(&history));
+        untold.lock().expect("nobody panicked").remove(&name);
+        if std::env::var_os("FENCEPOST_UPDATE").is_some() {
+            fs::write(folder.join(name), story).expect("it can be written");
+            return;
+        }
+        let was = fs::read_to_string(folder.join(&name)).unwrap_or_default();
+        let difference = difference(&was, &story).map(|difference| format!("{name}: {difference}"));
+        changed.lock().expect("nobody panicked").extend(difference);
+    });
+    let mut changed: Vec<String> = changed.into_inner().expect("nobody panicked");
+    changed.sort();
+    assert!(changed.is_empty(), "FENCEPOST_UPDATE=1 writes them anew:\n{}", changed.join("\n"));
+    let untold = untold.into_inner().expect("nobody panicked");
+    assert!(untold.is_empty(), "no scenario has these files: {untold:?}");
 }

@@ -1,6 +1,6 @@
 //! The command-line arguments of servers.
 
-use crate::members::place::Place;
+use crate::members::sockets::Place;
 use std::{
     fs, io,
     net::SocketAddr,

@@ -1,9 +1,6 @@
 //! Finds installed programs.
 
-use super::{
-    install, older,
-    wish::{skip, wish},
-};
+use super::install::{self, skip, wish};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -65,7 +62,7 @@ pub fn consul(what: &str) -> Option<PathBuf> {
         install::alone(|| {
             if look("consul").is_none() {
                 // The last suite that has it, with Consul 1.8.
-                older::unpack("consul", "bullseye", &older_consul());
+                install::unpack("consul", "bullseye", &older_consul());
             }
         });
     }

@@ -4,19 +4,17 @@
 //! Linux only: the dialling member is found through `/proc`.
 
 mod kind;
-pub(crate) mod place;
 pub(crate) mod relay;
-mod sockets;
+pub(crate) mod sockets;
 
 use crate::{
-    folder::Folder,
-    port::{free_address, free_port},
+    folder::{Folder, free_address, free_port},
     process::{Process, eventually},
 };
 pub use kind::Kind;
-pub use place::MEMBERS;
-use place::Place;
 use relay::{Relay, Wall};
+pub use sockets::MEMBERS;
+use sockets::Place;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// How long several processes may take to start and elect on a loaded machine.

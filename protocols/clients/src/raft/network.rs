@@ -4,10 +4,7 @@
 //! Every request has a deadline. When one passes unanswered, the connection is dropped with everything on it: a peer
 //! behind a partition is redialled, instead of waiting for the connection to recover.
 
-use super::{
-    types::{Snapshot, SnapshotMeta, Types, Vote},
-    wire::{Answer, Frames, Numbered, Request, frame},
-};
+use super::wire::{Answer, Frames, Numbered, Request, Snapshot, SnapshotMeta, Types, Vote, frame};
 use crate::{env::Env, site::Endpoint};
 use openraft::{
     RaftNetworkFactory, RaftNetworkV2,

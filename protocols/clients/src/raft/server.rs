@@ -14,8 +14,7 @@ use super::{
     network::Links,
     runtime::Scope,
     store::{Log, Machine, Raft},
-    types::Snapshot,
-    wire::{Answer, Change, Frames, Numbered, Request, frame},
+    wire::{Answer, Change, Frames, Numbered, Request, Snapshot, frame},
 };
 use crate::env::{Env, Listener};
 use openraft::{
@@ -118,7 +117,7 @@ impl<E: Env> RaftServer<E> {
     }
 
     /// openraft's metrics, updated at every step.
-    pub fn metrics(&self) -> openraft::alias::WatchReceiverOf<super::types::Types, RaftMetrics<super::types::Types>> {
+    pub fn metrics(&self) -> openraft::alias::WatchReceiverOf<super::wire::Types, RaftMetrics<super::wire::Types>> {
         self.raft.metrics()
     }
 
@@ -150,12 +149,12 @@ impl<E: Env> RaftServer<E> {
 }
 
 /// The voters besides `id`.
-pub fn other_voters(metrics: &RaftMetrics<super::types::Types>, id: u64) -> impl Iterator<Item = u64> {
+pub fn other_voters(metrics: &RaftMetrics<super::wire::Types>, id: u64) -> impl Iterator<Item = u64> {
     metrics.membership_config.voter_ids().filter(move |voter| *voter != id)
 }
 
 /// The voter, other than the leader itself, with the longest matching log; among equals, the one heard from last.
-pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64> {
+pub fn best_successor(metrics: &RaftMetrics<super::wire::Types>) -> Option<u64> {
     let matched = |voter: &u64| metrics.replication.as_ref().and_then(|r| r.get(voter).copied().flatten());
     let heard = |voter: &u64| metrics.heartbeat.as_ref().and_then(|h| h.get(voter).copied().flatten());
     // Among equals, the lowest id.
@@ -163,7 +162,7 @@ pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64>
 }
 
 /// Whether the node was elected while its predecessor was removing it: the new configuration then lacks it.
-fn is_leaving(metrics: &RaftMetrics<super::types::Types>) -> bool {
+fn is_leaving(metrics: &RaftMetrics<super::wire::Types>) -> bool {
     let voters = metrics.membership_config.membership().get_joint_config();
     voters.last().is_some_and(|voters| !voters.contains(&metrics.id))
 }

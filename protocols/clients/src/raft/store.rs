@@ -3,7 +3,7 @@
 
 use super::{
     journal::{Journal, Record, State},
-    types::{Entry, LogId, Members, Snapshot, SnapshotMeta, Types, Vote},
+    wire::{Entry, LogId, Members, Snapshot, SnapshotMeta, Types, Vote},
 };
 use crate::env::{Disk, Env};
 use futures_util::{Stream, TryStreamExt};

@@ -1,7 +1,10 @@
 //! A Raft node's journal: its contents, what a loss of power may take, and openraft's own test suite for logs and state
 //! machines run on it.
 
-use openraft::{EntryPayload, Membership, testing::log::StoreBuilder, testing::log::Suite};
+use openraft::{
+    EntryPayload, Membership,
+    testing::log::{StoreBuilder, Suite},
+};
 use proptest::prelude::*;
 use protocols_clients::{
     env::{Disk, tokio::TokioEnv},
@@ -9,7 +12,7 @@ use protocols_clients::{
         journal::{FILE, Journal, Record, State, encode, replay},
         runtime::{Runtime, Scope},
         store::{Log, Machine},
-        types::{Entry, LogId, SnapshotMeta, Types, Vote},
+        wire::{Entry, LogId, SnapshotMeta, Types, Vote},
     },
 };
 use std::{

@@ -1,7 +1,7 @@
 //! The audit: a history line for every seal and write that the store decided on, kept in the same transaction as its
 //! effects.
 //!
-//! Lines are in each resource's order of decisions; `t_us` is the deciding process's [`crate::clock::true_time_us`].
+//! Lines are in each resource's order of decisions; `t_us` is the deciding process's [`crate::log::true_time_us`].
 
 use std::{fmt, io, time::Duration};
 

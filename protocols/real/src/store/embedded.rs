@@ -12,7 +12,7 @@ use super::{
     loaded::{LoadedLedgers, Rules},
     wire::{self, Reply, Request},
 };
-use crate::clock::true_time_us;
+use crate::log::true_time_us;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, WriteTransaction};
 use std::{
     fs::File,

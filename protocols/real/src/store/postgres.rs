@@ -11,17 +11,10 @@
 //! retries harmless. If a store stalls while it holds the lock, the server ends its transaction after [`sql::HELD`],
 //! and its commit fails.
 
-mod exchange;
-mod plans;
 mod settings;
 mod sql;
 
-pub use settings::{PostgresSettings, UrlError};
-
-use self::{
-    exchange::{explain, within},
-    sql::Statements,
-};
+use self::sql::Statements;
 use super::{
     audit::Export,
     backend::{Backend, StoreError, Trouble},
@@ -29,8 +22,10 @@ use super::{
     plans::concerned,
     wire::{self, Reply, Request},
 };
-use crate::clock::true_time_us;
+use crate::log::true_time_us;
 use protocols::types::{Payload, Resource};
+pub use settings::{PostgresSettings, UrlError};
+use sql::{explain, within};
 use std::{io, sync::Arc};
 use tokio_postgres::{Client, Error, IsolationLevel, Transaction};
 
@@ -153,7 +148,7 @@ async fn decide(
     }
     let planned: Vec<_> = locked.iter().filter(|resource| concerned(batch, **resource)).collect();
     for resource in planned {
-        read[resource.index()].1.plans = plans::read(transaction, &statements.plans, wire::name(*resource)).await?;
+        read[resource.index()].1.plans = sql::read(transaction, &statements.plans, wire::name(*resource)).await?;
     }
     let mut loaded = LoadedLedgers::restore(rules.fencing, read);
     let replies = batch.iter().map(|request| loaded.decide(request, true_time_us())).collect();
@@ -193,7 +188,7 @@ async fn keep(
         )?;
     }
     for resource in locked {
-        plans::write(transaction, &statements.plans, wire::name(*resource), loaded.plans(*resource)).await?;
+        sql::write(transaction, &statements.plans, wire::name(*resource), loaded.plans(*resource)).await?;
     }
     let applied: Vec<Applied> = loaded.applied().collect();
     let resources: Vec<_> = applied.iter().map(|a| wire::name(a.resource)).collect();

@@ -1,7 +1,6 @@
 //! A candidate: its session, the lock, and the watch that reports the lock's loss.
 
-mod leaving;
-mod renewing;
+mod keeping;
 
 use super::timing::{Counting, LOCK_INDEX, UNVERIFIED_READS, key_of, retry};
 use crate::{

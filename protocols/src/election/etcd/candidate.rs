@@ -1,14 +1,12 @@
 //! A candidate: the stages of its campaign.
 
-mod handover;
 mod keeping;
 mod observing;
 
 use super::{
-    bugs::{RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN},
     observer::Observer,
+    recipe::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, RELEASE_BY_NAME, REOPEN, WAITER_NOT_READ_AGAIN},
     session::{self, Counting, Numbers, RETRY, Recipe, Session, Stage},
-    timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
 };
 use crate::{
     clock::Now,

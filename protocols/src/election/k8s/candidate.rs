@@ -1,9 +1,11 @@
 //! A candidate: an endless cycle of `acquire`, `renew` and `release`.
 
 use super::{
-    bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, ONE_IDENTITY_TWICE, RENEWS_FOR_EVER, SAME_HOST},
+    client_go::{
+        LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, ONE_IDENTITY_TWICE, RENEWS_FOR_EVER, SAME_HOST, granted,
+        name_of, renew_deadline, request_timeout,
+    },
     round::{Observed, Outcome},
-    timing::{granted, name_of, renew_deadline, request_timeout},
 };
 use crate::{
     clock::Now,

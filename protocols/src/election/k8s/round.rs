@@ -1,9 +1,6 @@
 //! One call of `tryAcquireOrRenew`: up to three requests, and the state after each.
 
-use super::{
-    bugs::{COMPARES_CLOCKS, OWN_DURATION},
-    timing::{granted, token},
-};
+use super::client_go::{COMPARES_CLOCKS, OWN_DURATION, granted, token};
 use crate::{
     clock::Now,
     election::Setup,

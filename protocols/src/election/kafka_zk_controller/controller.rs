@@ -5,7 +5,7 @@ use crate::{
     bug::{Bug, Shown},
     clock::Now,
     core::TimerId,
-    election::{Setup, back_off::BackOff, zookeeper::kafka},
+    election::{Setup, back_off::BackOff, zookeeper},
     elector::{self, Deposed, Elector},
     payload::Nothing,
     point::Point,
@@ -146,32 +146,36 @@ impl Controller {
         let group = self.setup.group;
         let read = |path, purpose| Request::Get { path, watch: false, purpose };
         match step {
-            Step::Watch => Request::Exists { path: kafka::controller(group), watch: true },
-            Step::Resolve | Step::Elect | Step::CheckController(_) => read(kafka::controller(group), Asking::Anything),
-            Step::ReadEpoch | Step::CheckEpoch(_) => read(kafka::epoch(group), Asking::Anything),
-            Step::MakeEpoch => {
-                Request::Write(Op::Create { path: kafka::epoch(group), data: b"0".to_vec(), mode: Mode::Persistent })
+            Step::Watch => Request::Exists { path: zookeeper::controller(group), watch: true },
+            Step::Resolve | Step::Elect | Step::CheckController(_) => {
+                read(zookeeper::controller(group), Asking::Anything)
             }
+            Step::ReadEpoch | Step::CheckEpoch(_) => read(zookeeper::epoch(group), Asking::Anything),
+            Step::MakeEpoch => Request::Write(Op::Create {
+                path: zookeeper::epoch(group),
+                data: b"0".to_vec(),
+                mode: Mode::Persistent,
+            }),
             Step::Folder(depth) => {
-                let folder = kafka::folder(group);
+                let folder = zookeeper::folder(group);
                 let end = folder.match_indices('/').map(|(at, _)| at).nth(usize::from(depth) + 1);
                 let path = folder[..end.unwrap_or(folder.len())].to_owned();
                 Request::Write(Op::Create { path, data: Vec::new(), mode: Mode::Persistent })
             }
             Step::Race(epoch) => Request::Multi(vec![
                 Op::Create {
-                    path: kafka::controller(group),
-                    data: kafka::encode(self.setup.node.0, self.name(), self.wall_ms),
+                    path: zookeeper::controller(group),
+                    data: zookeeper::encode(self.setup.node.0, self.name(), self.wall_ms),
                     mode: Mode::Ephemeral,
                 },
-                Op::Set { path: kafka::epoch(group), data: epoch.to_string().into(), version: self.version },
+                Op::Set { path: zookeeper::epoch(group), data: epoch.to_string().into(), version: self.version },
             ]),
             Step::Move(_) if self.setup.bugs.has(&MOVED_UNCHECKED) => {
-                Request::Write(Op::Delete { path: kafka::controller(group), version: -1 })
+                Request::Write(Op::Delete { path: zookeeper::controller(group), version: -1 })
             }
             Step::Move(version) => Request::Multi(vec![
-                Op::Check { path: kafka::epoch(group), version },
-                Op::Delete { path: kafka::controller(group), version: -1 },
+                Op::Check { path: zookeeper::epoch(group), version },
+                Op::Delete { path: zookeeper::controller(group), version: -1 },
             ]),
         }
     }
@@ -190,7 +194,7 @@ impl Controller {
             (Step::Elect, reply) => _ = self.holder(reply, out),
             (Step::ReadEpoch, Reply::Data { data, stat, .. }) => {
                 self.version = stat.version;
-                self.next(Step::Race(kafka::epoch_of(&data).unwrap_or(0) + 1));
+                self.next(Step::Race(zookeeper::epoch_of(&data).unwrap_or(0) + 1));
             }
             (Step::ReadEpoch, Reply::Refused(Code::NoNode)) => self.next(Step::MakeEpoch),
             (Step::MakeEpoch, Reply::Created { .. }) => {
@@ -217,7 +221,7 @@ impl Controller {
                 }
             }
             (Step::CheckEpoch(epoch), Reply::Data { data, stat, .. }) => {
-                if kafka::epoch_of(&data) == Some(epoch) {
+                if zookeeper::epoch_of(&data) == Some(epoch) {
                     crate::mark!("kafka: a race without an answer had been won");
                     self.elected(now, epoch, stat.version, out);
                 } else {
@@ -243,7 +247,7 @@ impl Controller {
     /// Reports the controller; returns whether it is this broker.
     fn holder(&mut self, reply: Reply, out: &mut Vec<Output>) -> bool {
         let name = match reply {
-            Reply::Data { data, .. } => kafka::name_of(&data),
+            Reply::Data { data, .. } => zookeeper::name_of(&data),
             _ => None,
         };
         let place = name.and_then(|name| self.setup.names.iter().position(|known| *known == name));

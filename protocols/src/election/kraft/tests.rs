@@ -3,7 +3,6 @@
 mod disk;
 mod leader;
 mod schedules;
-mod succession;
 mod voter;
 
 use super::*;

@@ -3,7 +3,7 @@
 
 use super::{
     Durable, Output, PROTOCOL, RaftCore, Role,
-    log::Log,
+    durable::Log,
     message::{Message, Term},
 };
 use crate::{

@@ -1,9 +1,6 @@
 //! The core by itself: a single server under direct inputs, fleets on random schedules, and the paper's measurement.
 
-mod disk;
 mod figure;
-mod leader;
-mod schedules;
 mod server;
 
 use super::{drill::timings, *};

@@ -8,11 +8,10 @@
 //! which may be lost here; the next exchange makes up for it. States are also exchanged with failed members, as in serf
 //! (hashicorp/serf `serf.go: reconnect`), or two halves of a partition would never meet again.
 
-pub use super::effect::{Effect, State};
+pub use super::message::{Effect, State};
 use super::{
-    gossip::{Broadcasts, Status, Update},
+    gossip::{Broadcasts, Status, Suspicion, Update},
     message::{Body, Message},
-    suspicion::Suspicion,
 };
 use crate::{random::Random, types::NodeId};
 

@@ -1,4 +1,4 @@
-//! The messages between members.
+//! The messages between members, and a failure detector's effects.
 
 use super::gossip::{HEADER_BYTES, NAME_BYTES, PACKET_BYTES, PART_BYTES, Update};
 use crate::{payload::Payload, types::NodeId};
@@ -81,4 +81,35 @@ impl Payload for Message {
             Body::State { .. } => "state",
         }
     }
+}
+
+/// A member's state in another's view.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum State {
+    /// Never heard from.
+    Unknown,
+    Alive,
+    /// It has not answered, but may still refute that. It counts as alive.
+    Suspect,
+    /// It has not refuted the suspicion in time.
+    Dead,
+    /// It has announced that it leaves.
+    Left,
+}
+
+/// An action or a report of the detector.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Effect {
+    /// Send a datagram.
+    Send { to: NodeId, message: Message },
+    /// A member's state has changed.
+    Changed {
+        node: NodeId,
+        /// The new state.
+        state: State,
+    },
+    /// A probe begins, even if no member is left to probe.
+    Probing,
+    /// The probe was answered, if there was one.
+    Probed,
 }

@@ -4,9 +4,8 @@
 
 use super::{
     detector::{Detector, Effect, Member, State},
-    gossip::{Status, Update},
+    gossip::{Status, Suspicion, Update},
     message::{Body, Message},
-    suspicion::Suspicion,
 };
 use crate::types::NodeId;
 

@@ -1,7 +1,10 @@
 //! The law about nodes left behind in the queue. A run breaks it only if seven connections in a row are lost before the
 //! outcome of one creation is known. Sweeps run [`drill`].
 
-use super::{PROTOCOL, counting::Counting, latch::Latch};
+use super::{
+    PROTOCOL,
+    latch::{Counting, Latch},
+};
 use crate::{
     clock::Now,
     election::{Setup, zookeeper::curator::RETRY},

@@ -19,7 +19,7 @@
 //!
 //! `--protocol` takes it by name; sweeps of all protocols leave it out, as for `etcd-election-from-sending`.
 
-use super::{counting::Counting, latch::Latch};
+use super::latch::{Counting, Latch};
 use crate::{
     election::{Conditions, Promise, Protocol, hazard},
     elector::boxed,

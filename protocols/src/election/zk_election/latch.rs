@@ -1,6 +1,5 @@
 mod keeping;
 
-use super::counting::Counting;
 use crate::{
     clock::Now,
     core::TimerId,
@@ -240,4 +239,13 @@ impl Elector for Latch {
             self.news(now.mono, news, out);
         }
     }
+}
+
+/// What ends a belief besides the client's events.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Counting {
+    /// No clock, as in the library.
+    Nothing,
+    /// Two thirds of the session timeout after the last confirmed round was sent.
+    FromSending,
 }

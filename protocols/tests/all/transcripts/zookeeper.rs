@@ -2,7 +2,7 @@
 
 use super::{Language, Names};
 use protocols::{
-    election::zookeeper::kafka,
+    election::zookeeper,
     payload::{Opaque, Payload},
     service::zookeeper::{Asking, Change, Code, Item, Op, Reply, Request, Stat, StreamRequest},
 };
@@ -39,7 +39,7 @@ fn code(name: &str) -> Option<Code> {
 /// What a node holds: a controller's name stands for what Kafka writes.
 fn held(text: &str) -> Vec<u8> {
     match text.strip_prefix("controller:") {
-        Some(name) => kafka::encode(0, name, 0),
+        Some(name) => zookeeper::encode(0, name, 0),
         None => text.into(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! All of it comes from the data that sweeps hold runs to: promises, known bugs, flaws by design. Nothing is run.
 
-use super::{about_args::AboutArgs, notices, output::print};
+use super::{advice_args::AboutArgs, notices, output::print};
 use crate::terminal::{exit::Stop, output::Show};
 use protocols::{
     bug::Bug,

@@ -3,10 +3,10 @@
 mod told;
 
 use super::{
-    advise_args::AdviseArgs,
+    advice_args::AdviseArgs,
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::{INCONCLUSIVE, Stop},
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
     progress::Counter,
@@ -82,7 +82,7 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     let shorter = best.and_then(|(ladder, _)| ladder.steps.get(ladder.advised?.checked_sub(1)?));
     let choices: Vec<&Choice> = [best.map(|(_, choice)| choice), shorter].into_iter().flatten().collect();
     let bar = Counter::new(trial::RUNS_MAX * (choices.len() + usize::from(now.is_some())) as u64, show);
-    interrupt::listen()?;
+    ends::listen()?;
     let tried = |choice| {
         let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.done());
         match (!args.no_trial).then(trial).transpose() {

@@ -1,10 +1,11 @@
 //! The arguments. Their names are a contract; names may be added.
 
 use super::{
-    about_args::AboutArgs, advise_args::AdviseArgs, assess_args::AssessArgs, bisect_args::BisectArgs,
-    experiments_args::ExperimentsArgs, export_args::ExportArgs, findings_args::FindingsCommand,
-    frontier_args::FrontierArgs, matrix_args::MatrixArgs, output_args::OutputArgs, plot_args::PlotArgs,
-    report_args::ReportArgs, work_set_args::WorkSetArgs,
+    advice_args::{AboutArgs, AdviseArgs, AssessArgs},
+    findings_args::FindingsCommand,
+    measure_args::{ExperimentsArgs, MatrixArgs, WorkSetArgs},
+    output_args::{ExportArgs, OutputArgs, ReportArgs},
+    search_args::{BisectArgs, FrontierArgs, PlotArgs},
 };
 use crate::terminal::{
     check::PageArgs,
@@ -190,7 +191,7 @@ pub enum Command {
     )]
     Bisect(BisectArgs),
     /// Find where a scenario becomes unsafe along two parameters, and plot that boundary beside the predicted one
-    #[command(after_help = super::frontier_args::AFTER_HELP)]
+    #[command(after_help = super::search_args::AFTER_HELP)]
     Frontier(FrontierArgs),
     /// Run the findings' experiments from committed plan sets, and write numbers, plots and FINDINGS.md
     #[command(
@@ -213,7 +214,7 @@ pub enum Command {
     /// Check whether a protocol with these timers is safe under a hazard: by what margin, what breaks first, what to
     /// change
     #[command(
-        after_help = super::assess_args::AFTER_HELP,
+        after_help = super::advice_args::AFTER_HELP,
         mut_arg("clock_drift", |arg| arg.visible_alias("drift")),
         mut_arg("bug", |arg| arg.hide(true)),
         mut_arg("copies", |arg| arg.hide(true)),

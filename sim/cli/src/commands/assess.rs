@@ -5,10 +5,10 @@ mod sentence;
 mod text;
 
 use super::{
+    advice_args::AssessArgs,
     args::jobs_or_cores,
-    assess_args::AssessArgs,
+    ends::{self, INTERRUPTED},
     exit::{INCONCLUSIVE, Stop, VIOLATED},
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
 };
 use change::Change;
@@ -50,11 +50,11 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
     let case = Case { registry, protocol: args.name, params: &params, hazards, jobs: jobs_or_cores(args.jobs) };
     makes_sense(&case)?;
     let show = Show::from(&args.show);
-    interrupt::listen()?;
+    ends::listen()?;
     let told = |value, fencing: Fencing, outcomes: &[Outcome]| {
         show.banner(&format!("fencing {}: {}", fencing.word(), sentence::outcomes(&case, value, outcomes)));
     };
-    let mut seen = case.assess(told).map_err(interrupt::ended)?;
+    let mut seen = case.assess(told).map_err(ends::ended)?;
     let changes = match seen.interrupted {
         true => Vec::new(),
         false => match change::changes(&case, seen.answer == Answer::Safe) {

@@ -5,7 +5,7 @@ use super::{
     exit::Stop,
     one_run::{OneRun, exit_code},
 };
-use crate::terminal::{self, browser, side};
+use crate::terminal::{self, output, side};
 use clap::{CommandFactory, FromArgMatches};
 use reports::json::Report;
 use scenarios::plan::Plan;
@@ -78,7 +78,7 @@ pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Resu
         let file = artifacts::write_beside(out, plan, &page)?;
         one.show.banner(&format!("both: {}", file.display()));
         if one.open {
-            browser::open(&file, one.show);
+            output::open(&file, one.show);
         }
     }
     Ok(first.judgement.verdict.exit_code())

@@ -2,11 +2,11 @@
 
 use super::{
     args::jobs_or_cores,
-    bisect_args::BisectArgs,
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
+    search_args::BisectArgs,
 };
 use reports::statistics::count;
 use scenarios::{
@@ -44,8 +44,8 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     sense::timers(&params, bisect.protocol)?;
     bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start)?;
     sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start)?;
-    interrupt::listen()?;
-    let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(interrupt::ended)?;
+    ends::listen()?;
+    let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(ends::ended)?;
     let bound = bound(&bisect, &params);
     let text = if show.json {
         report(&bisect, &found, bound.as_ref(), &command(&bisect, &found))

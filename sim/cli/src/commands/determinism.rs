@@ -2,8 +2,8 @@
 
 use super::{
     args::SharedArgs,
+    ends::{self, INTERRUPTED},
     exit::{NOT_DETERMINISTIC, Stop},
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     output_args::for_one_run,
     parse,
@@ -45,7 +45,7 @@ pub fn run(
             plans.push(scenario.compile(&params, protocol, seed)?);
         }
     }
-    interrupt::listen()?;
+    ends::listen()?;
     let (total, mut done, mut differing) = (plans.len(), 0, Vec::new());
     for plan in plans {
         if is_asked_to_end() {

@@ -4,9 +4,9 @@ mod advice;
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    experiments_args::ExperimentsArgs,
-    interrupt::{self, INTERRUPTED},
+    measure_args::ExperimentsArgs,
     output::{Show, print},
 };
 use reports::{
@@ -164,7 +164,7 @@ fn measure(
     reduced: bool,
     show: Show,
 ) -> Result<Came, Stop> {
-    interrupt::listen()?;
+    ends::listen()?;
     let questions = |experiment: &Experiment| if reduced { 0 } else { experiment.advice.len() as u64 };
     let parts = |experiment| Ok(experiments::parts(registry, experiment, reduced)? + questions(experiment));
     let all = asked.iter().map(parts).sum::<Result<u64, Stop>>()?;

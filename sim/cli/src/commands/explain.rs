@@ -2,9 +2,9 @@
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::{INCONCLUSIVE, Stop},
     findings_args::ExplainArgs,
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     plan_file,
     sweep::aligned,
@@ -30,7 +30,7 @@ use std::path::Path;
 pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
-    interrupt::listen()?;
+    ends::listen()?;
     let explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs))? {
         Looked::Failed(explained) => explained,
         Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),

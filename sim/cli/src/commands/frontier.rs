@@ -2,12 +2,12 @@
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    frontier_args::FrontierArgs,
-    interrupt::{self, INTERRUPTED},
     one_run::is_folder,
     output::{Show, print},
     parse,
+    search_args::FrontierArgs,
 };
 use crate::terminal::options::SWEEP_RATE;
 use reports::{
@@ -53,8 +53,8 @@ pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.plot.show);
     let frontier = Frontier { probe, params: &params, x, y };
     let tried = |at, value, seen: &Seen| show.banner(&said(x.text(at), y.axis.text(value), seen));
-    interrupt::listen()?;
-    let figures = frontier.search(&xs, tried).map_err(interrupt::ended)?;
+    ends::listen()?;
+    let figures = frontier.search(&xs, tried).map_err(ends::ended)?;
     if figures.points.len() < xs.len() {
         let ending = format!("INTERRUPTED after {} of {} values of {}", figures.points.len(), xs.len(), x.name());
         print(&if show.json { pretty(&figures) } else { format!("{}\n{ending}", table(&figures)) });

@@ -5,7 +5,7 @@ use super::{
     notices,
     output::{Show, print},
 };
-use crate::terminal::program::as_run;
+use crate::terminal::names::as_run;
 use protocols::{
     bug::{Bug, Shown},
     by_design, election,

@@ -2,9 +2,9 @@
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    interrupt::{self, INTERRUPTED},
-    matrix_args::MatrixArgs,
+    measure_args::MatrixArgs,
     notices,
     output::{Show, print},
     parse,
@@ -46,7 +46,7 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
         jobs: jobs_or_cores(args.jobs),
     };
     matrix.check()?;
-    interrupt::listen()?;
+    ends::listen()?;
     let show = Show::from(&args.show);
     let progress = Progress::new(matrix.plans(), show)?;
     let mut cells = matrix.run(|| progress.done(Ended::Kept))?;

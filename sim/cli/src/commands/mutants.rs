@@ -2,15 +2,15 @@
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::{Stop, VIOLATED},
     findings_args::MutantsArgs,
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     progress::Counter,
     shown,
     sweep::aligned,
 };
-use crate::terminal::suggest;
+use crate::terminal::names;
 use protocols::bug::{Bug, Shown};
 use reports::{json::pretty, statistics::count};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ use sim::{
 pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let all = mutants_of(registry, &args.ids)?;
-    interrupt::listen()?;
+    ends::listen()?;
     let bar = Counter::new(all.len() as u64, show);
     let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.done());
     let fates = fates?;
@@ -54,7 +54,7 @@ fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> 
     let plans = &registry.plans;
     let known: Vec<&str> = plans.bugs.iter().map(|bug| bug.id).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) {
-        return Err(suggest::unknown("bug", unknown, &known).into());
+        return Err(names::unknown("bug", unknown, &known).into());
     }
     let chosen = plans.bugs.iter().filter(|bug| ids.is_empty() || ids.iter().any(|id| id == bug.id));
     let mut all = Vec::new();

@@ -1,13 +1,13 @@
 //! Runs and reports one plan, for `scenario` and `replay`.
 
 use super::{
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     plan_file::whole_path,
     progress,
 };
-use crate::terminal::browser;
+use crate::terminal::output;
 use protocols::fence::checks::Fencing;
 use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::plan::{Plan, SWARM};
@@ -103,7 +103,7 @@ impl OneRun {
                 },
             )
         };
-        interrupt::listen()?;
+        ends::listen()?;
         progress::follow(self.show, plan.duration_ms, run).map_err(Stop::from)
     }
 
@@ -142,7 +142,7 @@ impl OneRun {
             (_, None) => return Ok(()),
         };
         if self.open && !self.aside {
-            browser::open(&page, self.show);
+            output::open(&page, self.show);
         }
         Ok(())
     }

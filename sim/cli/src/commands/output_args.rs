@@ -1,7 +1,9 @@
-//! The output options of one run.
+//! The output options of one run, and the arguments of the commands that turn output into another form: `export` and
+//! `report`.
 
-use crate::terminal::{exit::Stop, headings::OUTPUT, options::ShowArgs};
+use crate::terminal::{OUTPUT, exit::Stop, export::Format, options::ShowArgs};
 use clap::Args as ClapArgs;
+use logs::Options;
 use std::path::PathBuf;
 
 /// Where output goes.
@@ -39,4 +41,35 @@ pub fn for_one_run(output: &OutputArgs) -> Result<(), Stop> {
         None if output.open => Err(Stop::usage("--open is for one run")),
         None => Ok(()),
     }
+}
+
+/// A history and its target format.
+#[derive(ClapArgs, Debug)]
+pub struct ExportArgs {
+    /// JSON lines or CSV, as `check` takes them; `-` reads standard input
+    #[arg(required = true)]
+    pub history: Vec<PathBuf>,
+    /// What to write
+    #[arg(long)]
+    pub to: Format,
+    /// The file to write; standard output without it
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub log: Options,
+}
+
+/// What a folder has, as one page.
+#[derive(ClapArgs, Debug)]
+pub struct ReportArgs {
+    /// A folder with results of a sweep, `matrix --out`, the experiments or single runs [default: target/fencepost]
+    pub dir: Option<PathBuf>,
+    /// Write index.html to this folder instead, with links relative to it
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long)]
+    pub open: bool,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }

@@ -2,13 +2,13 @@
 
 use super::{
     args::{ElectionCdfArgs, MessageCountsArgs, jobs_or_cores},
+    ends::{self, INTERRUPTED},
     exit::Stop,
-    interrupt::{self, INTERRUPTED},
     one_run::is_folder,
     output::{Show, print},
     parse,
-    plot_args::PlotArgs,
     progress::Counter,
+    search_args::PlotArgs,
 };
 use protocols::election::Protocol;
 use reports::{
@@ -154,7 +154,7 @@ impl PlotArgs {
     fn bar(&self, runs: u64) -> Result<Counter, Stop> {
         is_folder(&self.out)?;
         fs::create_dir_all(&self.out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", self.out.display())))?;
-        interrupt::listen()?;
+        ends::listen()?;
         Ok(Counter::new(runs, Show::from(&self.show)))
     }
 

@@ -4,9 +4,9 @@ use super::{
     exit::Stop,
     one_run::default_out,
     output::{Show, print},
-    report_args::ReportArgs,
+    output_args::ReportArgs,
 };
-use crate::terminal::browser;
+use crate::terminal::output;
 use reports::{
     index::{self, FILE, Foreign, Index, Plot},
     timeline::page::FILE as TIMELINE,
@@ -64,7 +64,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
         print(&said(&index, &file, show));
     }
     if args.open {
-        browser::open(&file, show);
+        output::open(&file, show);
     }
     Ok(0)
 }

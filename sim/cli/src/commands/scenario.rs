@@ -2,9 +2,8 @@
 
 use super::{
     args::ScenarioArgs,
-    beside,
+    beside, ends,
     exit::Stop,
-    interrupt,
     one_run::{Instead, OneRun, default_out, exit_code},
     output::{Show, print},
     parse,
@@ -27,7 +26,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
     let (plan, repro) = compile(registry, args, seed)?;
-    interrupt::listen()?;
+    ends::listen()?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }

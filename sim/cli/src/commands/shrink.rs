@@ -1,10 +1,10 @@
 //! `shrink`: the smallest plan that fails the same way.
 
 use super::{
+    ends::{self, INTERRUPTED},
     exit::Stop,
     explain::{does_not_fail, headline, interrupted},
     findings_args::ShrinkArgs,
-    interrupt::{self, INTERRUPTED},
     one_run::default_out,
     output::{Show, print},
     plan_file,
@@ -14,9 +14,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use reports::{json::pretty, statistics::count, text::paragraph};
 use scenarios::plan::Plan;
 use serde_json::{Value, json};
-use sim::parameters::describe;
 use sim::{
     artifacts,
+    parameters::describe,
     reduce::{self, Ending, Looked, Shrunk},
     registry::Registry,
     repro,
@@ -33,7 +33,7 @@ const FILE: &str = "plan.min.json";
 pub fn run(registry: &Registry, args: &ShrinkArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
-    interrupt::listen()?;
+    ends::listen()?;
     let bar = bar(args.runs, show)?;
     let told = |runs: u64, smallest: &Plan| {
         let (faults, candidates) = (smallest.faults.len() as u64, smallest.candidates.len() as u64);

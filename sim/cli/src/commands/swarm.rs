@@ -1,12 +1,11 @@
 //! `sweep swarm`: generated plans, a table per protocol, and the coverage marks that no run reached.
 
 use super::{
+    ends::{self, exit_code},
     exit::Stop,
-    interrupt,
     output::{Show, print},
     progress::Progress,
     sweep::{aligned, causes, keep_artifacts, moved, save_files},
-    swept::exit_code,
 };
 use reports::statistics::{count, rounded};
 use serde_json::{Value, json};
@@ -27,7 +26,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
     if swarm.runs() == 0 {
         return Err(Stop::usage("nothing to run: this shard has no seeds"));
     }
-    interrupt::listen()?;
+    ends::listen()?;
     let progress = Progress::new(swarm.runs(), show)?;
     let started = Instant::now();
     let mut swept = swarm.run(|ended| progress.done(ended))?;

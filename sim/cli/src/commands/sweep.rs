@@ -1,13 +1,13 @@
 //! `sweep`: many seeds, a progress bar, a table, artifacts for each failure.
 
 use super::{
+    ends::{self, exit_code},
     exit::Stop,
-    interrupt, junit,
+    junit,
     output::{Show, print},
     plan_file,
     progress::Progress,
     shown::{self, watched},
-    swept::exit_code,
 };
 use reports::{
     json::pretty,
@@ -39,7 +39,7 @@ const GROUPS_MAX: usize = 20;
 /// The parameters make no sense, there is nothing to run, or a file could not be written.
 pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
     sweep.check()?;
-    interrupt::listen()?;
+    ends::listen()?;
     let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
     let mut outcome = sweep.watching(&watched(sweep), |ended| progress.done(ended))?;

@@ -3,8 +3,8 @@
 
 use super::{
     exit::{Stop, VIOLATED},
+    measure_args::WorkSetArgs,
     output::{Show, print},
-    work_set_args::WorkSetArgs,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::{

@@ -1,14 +1,7 @@
 //! The arguments of `cargo real …`. Their names are a contract; names may be added.
 
-mod logs;
+mod cluster;
 mod measure;
-mod watch;
-mod world;
-
-pub use logs::{LogArgs, LogFormat};
-pub use measure::{ExperimentsArgs, FailoverArgs, Measure};
-pub use watch::WatchArgs;
-pub use world::WorldArgs;
 
 use super::words::{
     At, DEFAULT_BACKEND, DEFAULT_DIR, backend, in_milliseconds, in_seconds, nodes, offset_ms, point, retention, socket,
@@ -19,6 +12,8 @@ use crate::terminal::{
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
+pub use cluster::{LogArgs, LogFormat, WatchArgs, WorldArgs};
+pub use measure::{ExperimentsArgs, FailoverArgs, Measure};
 use protocols::election::Protocol;
 use protocols_real::store::audit::Retention;
 use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
@@ -77,7 +72,7 @@ pub enum Command {
     #[command(after_help = "Example:  cargo real cluster --backend redis --lease-ttl 1s")]
     Cluster(ClusterArgs),
     /// Show a running cluster in the terminal: who believes, who acts, what is refused; `q` quits
-    #[command(after_help = watch::HELP)]
+    #[command(after_help = cluster::HELP)]
     Watch(WatchArgs),
     /// Break a running cluster, or play a scenario on real processes
     #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]

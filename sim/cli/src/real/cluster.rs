@@ -18,10 +18,9 @@ use scenarios::{
     sense,
 };
 use sim_real::{
-    certificates::AUTHORITY,
     control::{self, Card},
     director::{Director, resolve_address},
-    secret,
+    secret::{self, AUTHORITY},
     spec::Spec,
 };
 use std::{

@@ -1,13 +1,20 @@
-//! What every command that is a process of its own needs: a runtime, shutdown on request, logs, TLS.
+//! What every command that is a process of its own needs: a runtime, shutdown on request, logs, TLS, and an exit code.
 
 use super::{
     args::{LogFormat, TlsArgs},
     traces::{self, Traces},
 };
-use crate::terminal::exit::Stop;
-use protocols_real::tls::{Files, Tls};
+use crate::terminal::exit::{Stop, ends_with};
+use protocols_real::{
+    http::ListenError,
+    node::NodeError,
+    raise::RaiseError,
+    store::{StoreError, postgres::UrlError, token::KeyError},
+    tls::{Files, Tls, TlsError},
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sim_real::leash;
+use scenarios::units::Unread;
+use sim_real::{error::Failed, leash};
 use std::{
     future::Future,
     io::{self, IsTerminal},
@@ -93,4 +100,28 @@ pub(super) fn tls(args: &TlsArgs) -> Result<Tls, Stop> {
     let files =
         Files { certificate: tls_cert.clone(), key: tls_key.clone(), authority: tls_ca.clone(), mutual: *tls_mutual };
     files.load().map_err(Stop::from)
+}
+
+// The exit code of a command whose real processes failed.
+
+ends_with! {
+    ListenError: usage,
+    UrlError: usage,
+    KeyError: usage,
+    TlsError: usage,
+    Unread: usage,
+    NodeError: harness,
+    RaiseError: harness,
+    StoreError: harness,
+}
+
+impl From<Failed> for Stop {
+    fn from(failed: Failed) -> Stop {
+        match &failed {
+            Failed::Unplayable(_) | Failed::NoService(_) | Failed::NoCluster { .. } | Failed::Unread(_) => {
+                Stop::usage(failed.to_string())
+            }
+            _ => Stop::harness(failed.to_string()),
+        }
+    }
 }

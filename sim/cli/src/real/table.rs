@@ -8,7 +8,7 @@ use crate::terminal::output::{Show, print};
 use protocols::election::Protocol;
 use protocols_clients::site::Endpoint;
 use protocols_real::tls::Tls;
-use sim_real::{certificates::AUTHORITY, control::Card};
+use sim_real::{control::Card, secret::AUTHORITY};
 use std::{
     fmt::Write as _,
     io::{IsTerminal, Write},

@@ -37,8 +37,8 @@ use protocols_real::{
 };
 use screen::{Done, Screen};
 use sim_real::{
-    certificates::{AUTHORITY, CERTIFICATE, KEY},
     control,
+    secret::{AUTHORITY, CERTIFICATE, KEY},
 };
 use std::{
     collections::BTreeSet,

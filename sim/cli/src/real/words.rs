@@ -1,6 +1,6 @@
 //! Parsers for values on real mode's command line.
 
-use crate::terminal::{parse, suggest::Unknown};
+use crate::terminal::{names::Unknown, parse};
 use protocols::{election::Protocol, point::Point};
 use protocols_real::store::audit::Retention;
 use scenarios::units::Unread;

@@ -1,10 +1,9 @@
 //! `check`: judge a history from anywhere.
 
 use super::{
-    browser,
+    OUTPUT,
     exit::Stop,
-    headings::OUTPUT,
-    output::{Show, print},
+    output::{self, Show, print},
     side::{self, Side},
 };
 use clap::Args as ClapArgs;
@@ -61,7 +60,7 @@ pub fn run(
     report(&judged, &named, None, asked.page, show);
     tell_unchecked(&judged, show);
     if let Some(written) = written.filter(|_| page.open) {
-        browser::open(&written, show);
+        output::open(&written, show);
     }
     Ok(code)
 }
@@ -111,9 +110,9 @@ fn beside(first: &mut Judged, second: &mut Judged, named: &str, page: &PageArgs,
     });
     side::report(&sides, show, reports);
     let Some(folder) = page.folder() else { return Ok(()) };
-    let written = browser::write(&folder, FILE_OF_TWO, &one.beside(other), show)?;
+    let written = output::write(&folder, FILE_OF_TWO, &one.beside(other), show)?;
     if page.open {
-        browser::open(&written, show);
+        output::open(&written, show);
     }
     Ok(())
 }
@@ -171,7 +170,7 @@ fn not_a_plan(file: &Path) -> Option<Stop> {
 /// The file cannot be written.
 pub fn write_page(judged: &mut Judged, folder: &Path, show: Show) -> Result<Option<PathBuf>, Stop> {
     let html = judged.pages.take().map(|pages| pages.into_page(&judged.judgement));
-    html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose()
+    html.map(|html| output::write(folder, TIMELINE, &html, show)).transpose()
 }
 
 /// Reads and judges the JSON lines in `file`.

@@ -1,12 +1,10 @@
 //! Options that several commands share. Their names are a contract.
 
 use super::{
-    address::AddressOptions,
-    headings::{NETWORK, OUTPUT, TIMERS, WORK},
+    NETWORK, OUTPUT, TIMERS, WORK,
+    leading::{AddressOptions, TenureOptions, WorkSetOptions},
     output::Show,
     parse,
-    tenure::TenureOptions,
-    work_set::WorkSetOptions,
 };
 use clap::Args as ClapArgs;
 use protocols::{

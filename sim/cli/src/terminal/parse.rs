@@ -4,20 +4,20 @@
 mod numbers;
 mod refused;
 
-use super::{
-    names::known,
-    suggest::{Unknown, unknown},
-};
+use super::names::{Unknown, known, unknown};
+pub use numbers::{candidates, frequency, groups, jobs, many, members, ppm, seed, seeds, shard, target, whole, within};
 use protocols::{
     address,
     bug::Bug,
     by_design,
     copies::Copies,
     election::Protocol,
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     sharding::Placement,
     work::Kind,
 };
+pub use refused::Refused;
+pub use scenarios::units::{duration_ms, duration_us, percent_ppm, span_ms};
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
@@ -25,10 +25,6 @@ use scenarios::{
     units::{Unread, bandwidth_mbps, unit},
 };
 use std::collections::BTreeSet;
-
-pub use numbers::{candidates, frequency, groups, jobs, many, members, ppm, seed, seeds, shard, target, whole, within};
-pub use refused::Refused;
-pub use scenarios::units::{duration_ms, duration_us, percent_ppm, span_ms};
 
 /// Parses `A..B`, such as `150..300ms` or `1s..2s`, into milliseconds; a single duration D means D to 2 D.
 ///

@@ -36,8 +36,6 @@ mod logs;
 mod merge;
 #[cfg(not(real_mode))]
 mod mistakes;
-#[cfg(not(real_mode))]
-mod mutants;
 mod obedient;
 #[cfg(not(real_mode))]
 mod own_service;

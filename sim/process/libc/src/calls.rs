@@ -1,16 +1,14 @@
 //! The functions of libc that this crate defines. In a simulated process they are the world's; everywhere else, and for
 //! descriptors of the machine's own, they call libc's.
 
+pub mod ambient;
 pub mod bytes;
-pub mod clock;
 pub mod condition;
 pub mod descriptor;
-pub mod entropy;
 pub mod files;
 pub mod identity;
 pub mod lock;
 pub mod name;
-pub mod process;
 pub mod ready;
 pub mod refused;
 pub mod socket;

@@ -6,7 +6,7 @@
 use crate::{
     baton::is_inside,
     calls::{
-        files::numbers::{FILES, OLDER_FILES},
+        files::machine::{FILES, OLDER_FILES},
         syscall::by_number,
     },
     system::{self, raw},

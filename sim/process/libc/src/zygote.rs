@@ -2,7 +2,7 @@
 
 use crate::{
     baton,
-    calls::process::say_goodbye,
+    calls::identity::say_goodbye,
     catch, entry,
     kernel::{Kernel, Link},
     limits, processor,

@@ -1,8 +1,11 @@
-//! Connections from nodes: they ask at named points whether to stop themselves, and receive clock orders.
+//! The director's events, and connections from nodes, from which some of them come: nodes ask at named points whether
+//! to stop themselves, and receive clock orders.
 
-use super::event::Event;
-use protocols::point::Point;
-use protocols_real::{directory::Directory, points};
+use protocols::{point::Point, types::NodeId};
+use protocols_real::{
+    directory::Directory,
+    points::{self, ClockOrder},
+};
 use std::sync::Arc;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -66,4 +69,27 @@ pub(super) async fn answer_go(events: &mut UnboundedReceiver<Event>) {
         }
     }
     std::future::pending().await
+}
+
+// The director's events.
+
+pub(super) enum Event {
+    /// A node passes a point, and waits to be told whether to stop itself.
+    Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
+    /// A node subscribes to clock orders.
+    Clocks { node: NodeId, listener: UnboundedSender<ClockOrder> },
+    /// The fault with this index strikes.
+    Strike(u32),
+    /// The fault with this index ends.
+    Heal(u32),
+    /// A process is due to start.
+    Start(NodeId),
+}
+
+/// An active fault.
+pub(super) struct Struck {
+    pub on: Vec<NodeId>,
+    pub to: Vec<NodeId>,
+    /// The process ids when it struck: only these processes are resumed.
+    pub pids: Vec<Option<i32>>,
 }

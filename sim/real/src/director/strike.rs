@@ -1,9 +1,8 @@
 //! What the director does to processes and links when a fault strikes and when it ends.
 
 use super::{
-    Director,
-    event::{Event, Struck},
-    operator,
+    Director, operator,
+    questions::{Event, Struck},
 };
 use crate::{error::Failed, proxy::Gate};
 use protocols::{

@@ -11,8 +11,7 @@ use super::{
     command::Command,
     model::{Behavior, Model, NODE, Pair, Refusal, Session},
     pieces::{duration, uuid},
-    target::{Query, decoded},
-    wanted::Wanted,
+    target::{Query, Wanted, decoded},
 };
 use crate::{
     service::{
@@ -108,7 +107,7 @@ fn bad(why: impl Into<Bytes>) -> Refused {
 }
 
 fn not_modelled(what: &str) -> Refused {
-    crate::service::refused::tell("Consul", &format!("{what} is not modelled"));
+    crate::service::grants::tell_refused("Consul", &format!("{what} is not modelled"));
     Box::new(text(StatusCode::NOT_IMPLEMENTED, format!("{what} is not modelled")))
 }
 

@@ -288,7 +288,7 @@ where
 }
 
 fn unknown() -> Served {
-    crate::service::refused::tell("etcd", "this call of its lock and election services is not modelled");
+    crate::service::grants::tell_refused("etcd", "this call of its lock and election services is not modelled");
     Box::pin(async { Ok(Status::unimplemented("this call is not modelled").into_http()) })
 }
 

@@ -84,7 +84,7 @@ fn meta(key: &Key, body: &Value) -> Result<Meta, Status> {
     let given = body.get("metadata").filter(|given| !given.is_null());
     for unmodelled in ["labels", "annotations", "finalizers", "ownerReferences", "managedFields"] {
         if given.and_then(|given| given.get(unmodelled)).is_some_and(|value| !value.is_null()) {
-            crate::service::refused::tell("Kubernetes", &format!("metadata.{unmodelled} is not modelled"));
+            crate::service::grants::tell_refused("Kubernetes", &format!("metadata.{unmodelled} is not modelled"));
             return Err(Status::bad_request(format!("metadata.{unmodelled} is not modelled")));
         }
     }

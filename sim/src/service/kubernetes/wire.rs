@@ -114,7 +114,7 @@ impl<E: Env> Server<E> {
         let target = request.uri().path().strip_prefix(NAMESPACES).and_then(|rest| rest.split_once('/'));
         let text = |part: &str| String::from_utf8(decoded(part)?).ok();
         let unknown = || {
-            crate::service::refused::tell(
+            crate::service::grants::tell_refused(
                 "Kubernetes",
                 &format!("it has leases only, and not {}", request.uri().path()),
             );

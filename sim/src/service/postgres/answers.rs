@@ -97,7 +97,7 @@ impl Writer {
     pub fn error(&mut self, error: &Error) {
         let severity = if error.fatal { "FATAL" } else { "ERROR" };
         if error.is_unsupported() {
-            crate::service::refused::tell("PostgreSQL", &error.message);
+            crate::service::grants::tell_refused("PostgreSQL", &error.message);
         }
         self.told(b'E', severity, error.code, &error.message);
     }

@@ -1,6 +1,5 @@
 //! The subset of SQL that elections and small services use; anything beyond it is refused.
 
-mod create;
 mod expression;
 mod lexer;
 mod parser;

@@ -111,7 +111,7 @@ fn unknown(name: &[u8], args: &[Vec<u8>]) -> String {
         let room = 128 - quoted.len();
         quoted += &format!("'{}' ", text(&arg[..arg.len().min(room)]));
     }
-    crate::service::refused::tell("Redis", &format!("it does not know {}", text(&name[..name.len().min(128)])));
+    crate::service::grants::tell_refused("Redis", &format!("it does not know {}", text(&name[..name.len().min(128)])));
     format!("ERR unknown command '{}', with args beginning with: {quoted}", text(&name[..name.len().min(128)]))
 }
 

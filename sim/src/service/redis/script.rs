@@ -11,7 +11,6 @@
 
 pub(super) mod parse;
 pub(super) mod value;
-mod word;
 
 use parse::Block;
 use std::sync::Arc;

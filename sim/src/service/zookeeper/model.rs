@@ -10,14 +10,11 @@
 //! their full timeout again.
 
 mod member;
-mod path;
 mod request;
 mod session;
 mod sessions;
 mod state;
 mod tree;
-mod watch;
-mod watches;
 mod words;
 
 pub use request::At;

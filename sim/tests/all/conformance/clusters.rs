@@ -12,17 +12,14 @@
 //! print the lines of `docs/clusters.md`.
 
 mod client;
-mod compare;
 mod fault;
-mod model;
-mod real;
 mod seen;
+mod sides;
 
 use super::number;
 use client::Service;
-use compare::{Both, differences, kinds, line};
 use fault::Fault;
-use seen::Came;
+use seen::{Both, Came, differences, kinds, line};
 use servers::{Version, members::Kind};
 use std::thread;
 
@@ -46,10 +43,10 @@ fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
     let model = |fault: Fault| -> Vec<Came> {
         // How soon a majority is restored varies most: a dozen runs may miss rare cases.
         let runs = if fault.is_without_service() { model_runs.max(60) } else { model_runs };
-        (0..runs).map(|seed| model::play(service, fault, bugs, seed)).collect()
+        (0..runs).map(|seed| sides::play_model(service, fault, bugs, seed)).collect()
     };
     let real = |fault: Fault| -> Vec<Came> {
-        (0..runs).map(|seed| real::play(service, kind.clone(), fault, through_agent, seed)).collect()
+        (0..runs).map(|seed| sides::play_real(service, kind.clone(), fault, through_agent, seed)).collect()
     };
     let models = Fault::ALL.map(model);
     let reals = thread::scope(|scope| {

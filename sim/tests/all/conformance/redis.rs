@@ -4,7 +4,7 @@ use super::{
     report,
     script::{self, Arm},
 };
-use crate::texts::redis::{command, decode};
+use crate::texts::{command, decode};
 use protocols_clients::env::{Env, tokio::TokioEnv};
 use servers::{Exact, Version};
 use sim::service::redis::{

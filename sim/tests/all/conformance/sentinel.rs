@@ -2,7 +2,7 @@
 //! one and to the model, which must answer alike. Nothing is down here; see `sentinel_failover` for that.
 
 use super::{number, report};
-use crate::texts::redis::decode;
+use crate::texts::decode;
 use protocols_clients::{env::tokio::TokioEnv, resp};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

@@ -1,6 +1,6 @@
 //! The differences between services: how a member is started, and how it reports that it leads.
 
-use super::place::{MEMBERS, Place};
+use super::sockets::{MEMBERS, Place};
 use crate::call;
 use std::{
     fs,

@@ -5,10 +5,7 @@
 //! cut is silent, as in a network: nothing is refused or closed, and data sent meanwhile arrives when the cut is healed
 //! (datagrams do not). During a cut, the kernel still accepts connections, but nobody answers on them.
 
-use super::{
-    place::{MEMBERS, address_of, own_address},
-    sockets,
-};
+use super::sockets::{self, MEMBERS, address_of, own_address};
 use std::{
     collections::BTreeSet,
     io::{self, Read, Write},
@@ -277,7 +274,7 @@ fn introduced(packet: &mut [u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::free_port;
+    use crate::folder::free_port;
 
     /// Sends a line, and returns the echo.
     fn echo(stream: &mut TcpStream, line: &[u8]) -> io::Result<Vec<u8>> {

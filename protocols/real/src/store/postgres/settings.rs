@@ -1,6 +1,6 @@
 //! How a store reaches PostgreSQL.
 
-use super::{exchange::explain, sql};
+use super::sql::{self, explain};
 use std::{env, fmt, time::Duration};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;

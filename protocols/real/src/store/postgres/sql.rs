@@ -1,7 +1,12 @@
-//! The store's SQL statements.
+//! The store's SQL statements, each a bounded exchange, those on plans among them.
 
-use super::{super::wire::RESOURCES, exchange::explain};
-use tokio_postgres::{Client, Error, Statement};
+use crate::store::{
+    plans::{Changed, StoredPlan, StoredPlans},
+    wire::RESOURCES,
+};
+use std::{error::Error as _, future::Future, time::Duration};
+use tokio::time::timeout;
+use tokio_postgres::{Client, Error, Statement, Transaction};
 
 /// The server ends a transaction that is idle for this long.
 pub(super) const HELD: &str = "5s";
@@ -181,4 +186,63 @@ impl PlanStatements {
                 .await?,
         })
     }
+}
+
+// One bounded exchange with PostgreSQL, and its error as text.
+
+/// The timeout of an exchange; after it the connection is dropped.
+const ANSWER: Duration = Duration::from_secs(5);
+
+pub(super) async fn within<T>(exchange: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    timeout(ANSWER, exchange).await.unwrap_or_else(|_| Err("PostgreSQL does not answer".to_owned()))
+}
+
+/// The server's own message, or what is wrong with the connection.
+pub(super) fn explain(error: &Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(db), _) => format!("PostgreSQL says: {} ({})", db.message(), db.code().code()),
+        (None, Some(source)) => format!("PostgreSQL cannot be used: {error}: {source}"),
+        (None, None) => format!("PostgreSQL cannot be used: {error}"),
+    }
+}
+
+// Plans in PostgreSQL. Callers hold the lock on the resource's row.
+
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    statements: &PlanStatements,
+    resource: &str,
+) -> Result<StoredPlans, Error> {
+    let live = transaction.query_opt(&statements.live, &[&resource]).await?.map(|row| row.get::<_, i64>(0) as u64);
+    let rows = transaction.query(&statements.plans, &[&resource]).await?;
+    let plan = |row: &tokio_postgres::Row| StoredPlan {
+        number: row.get::<_, i64>(0) as u64,
+        place: row.get::<_, i64>(1) as u64,
+        node: row.get(2),
+        generation: row.get::<_, i64>(3) as u32,
+        token: row.get::<_, i64>(4) as u64,
+    };
+    Ok(StoredPlans { made: rows.iter().map(plan).collect(), live })
+}
+
+pub(super) async fn write(
+    transaction: &Transaction<'_>,
+    statements: &PlanStatements,
+    resource: &str,
+    changed: Changed,
+) -> Result<(), Error> {
+    if !changed.gone.is_empty() {
+        let gone: Vec<_> = changed.gone.into_iter().map(|number| number as i64).collect();
+        transaction.execute(&statements.unmake, &[&resource, &gone]).await?;
+    }
+    for StoredPlan { number, place, node, generation, token } in changed.made {
+        let (number, place, generation, token) = (number as i64, place as i64, i64::from(generation), token as i64);
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+            [&resource, &number, &place, &node, &generation, &token];
+        transaction.execute(&statements.make, &values).await?;
+    }
+    if let Some(live) = changed.live {
+        transaction.execute(&statements.enact, &[&resource, &(live as i64)]).await?;
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@ use super::{EtcdElection, Output, open};
 use crate::{
     election::etcd::{
         observer::who,
+        recipe::OBSERVE,
         session::{RETRY, Stage},
-        timing::OBSERVE,
     },
     elector::{Deposed, ServiceOutput, StreamNumber},
     error::Failure,

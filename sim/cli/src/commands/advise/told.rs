@@ -1,6 +1,6 @@
 //! The advice in prose and as JSON.
 
-use crate::commands::advise_args::AdviseArgs;
+use crate::commands::advice_args::AdviseArgs;
 use reports::statistics::{count, quantile};
 use scenarios::{
     Params,

@@ -1,6 +1,6 @@
 //! The arguments of `cargo real measure …`.
 
-use super::world::WorldArgs;
+use super::cluster::WorldArgs;
 use crate::{
     real::words::{DEFAULT_BACKEND, backend, share},
     terminal::{

@@ -4,11 +4,7 @@
 //!
 //! [`STANDS_FOR`] has the pages' placeholders, and [`FIRST`] creates the files that an earlier command leaves.
 
-use super::{
-    commands,
-    page::{Page, root},
-    pages,
-};
+use super::{Page, commands, pages, root};
 use crate::printed::{of_help_texts, of_the_findings, words as split};
 use clap::Parser;
 use sim_cli::commands::args::Cli;

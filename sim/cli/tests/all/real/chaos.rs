@@ -1,9 +1,8 @@
 //! `chaos run`: the simulation's plans on real processes, judged by the same judge.
 
 use super::common::{
-    Folder, Process, SOON, eventually,
-    play::{play, play_plan, play_until},
-    program,
+    Folder, Process, SOON, eventually, program,
+    running::{play, play_plan, play_until},
     servers::find,
 };
 use protocols::{election, history::Fact};

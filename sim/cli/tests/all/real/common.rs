@@ -2,7 +2,6 @@
 
 pub mod fleet;
 pub mod http;
-pub mod play;
 pub mod running;
 
 pub use ::servers::{self, Folder, Process, SOON, eventually, free_address, run, say, skip, text};

@@ -3,7 +3,7 @@
 //! one, the store accepts two leaders' writes, although it checks all that it can.
 
 use super::common::{
-    play::{play_plan, play_until},
+    running::{play_plan, play_until},
     servers::{self, find},
 };
 use protocols::{

@@ -9,7 +9,7 @@ use super::common::{
     program, run, servers,
 };
 use protocols_real::tls::Files;
-use sim_real::{certificates, control};
+use sim_real::{control, secret};
 use std::{fs, net::SocketAddr, path::Path, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -23,9 +23,9 @@ const PASSWORD: &str = "postgres-password-of-the-test";
 fn over_tls(to: SocketAddr, folder: &Path, own_certificate: bool, say: &str) -> Result<String, String> {
     let own = |name: &str| own_certificate.then(|| folder.join(name));
     let files = Files {
-        certificate: own(certificates::CERTIFICATE),
-        key: own(certificates::KEY),
-        authority: Some(folder.join(certificates::AUTHORITY)),
+        certificate: own(secret::CERTIFICATE),
+        key: own(secret::KEY),
+        authority: Some(folder.join(secret::AUTHORITY)),
         mutual: false,
     };
     let connector = files.load().and_then(|tls| tls.connector("")).map_err(|e| e.to_string())?;
@@ -59,7 +59,7 @@ fn number(nodes: &[SocketAddr], folder: &Path, name: &str) -> u64 {
 
 fn with_certificates() -> Folder {
     let folder = Folder::new();
-    certificates::write(folder.path()).expect("certificates can be made");
+    secret::write(folder.path()).expect("certificates can be made");
     folder
 }
 

@@ -1,10 +1,8 @@
 //! Files: system calls with paths lead to the process's own disk, whoever makes them, libc's own functions included
 //! (`catch`). Reading and writing are the machine's.
 
-mod cut;
 pub mod folder;
-mod machine;
-pub mod numbers;
+pub mod machine;
 pub mod path;
 pub mod state;
 pub mod sync;
@@ -47,7 +45,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_renameat2 => rename((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
             libc::SYS_linkat => link((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
             libc::SYS_symlinkat => symlink(a[0] as _, a[1] as _, a[2] as _),
-            libc::SYS_truncate | libc::SYS_ftruncate | libc::SYS_fallocate => cut::by_number(number, a),
+            libc::SYS_truncate | libc::SYS_ftruncate | libc::SYS_fallocate => sync::cut_by_number(number, a),
             libc::SYS_fchmodat => {
                 let at = |path| done(number, [HERE, path, a[2], 0, 0, 0]);
                 changed(a[0] as _, a[1] as _, Last::Followed, at)
@@ -74,10 +72,10 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
                 Err(libc::EOPNOTSUPP)
             }
-            numbers::SYS_FCHMODAT2 => {
+            machine::SYS_FCHMODAT2 => {
                 changed(a[0] as _, a[1] as _, Last::of(a[3]), |path| done(number, [HERE, path, a[2], a[3], 0, 0]))
             }
-            numbers::SYS_SETXATTRAT | numbers::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
+            machine::SYS_SETXATTRAT | machine::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
             libc::SYS_chroot => Err(libc::EPERM),
             _ => older(number, a),
         }
@@ -158,7 +156,7 @@ unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: usize) ->
     let opened = unsafe { done(libc::SYS_openat, at(place.path.as_ptr() as usize)) }?;
     if place.own {
         if let Some(before) = before.filter(|_| flags & libc::O_TRUNC != 0 && !anonymous) {
-            cut::to(&before, 0);
+            sync::to(&before, 0);
         }
         opened_own(opened as c_int, &place, before.filter(|_| !anonymous), (creates || anonymous, writes));
     }

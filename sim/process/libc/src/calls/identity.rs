@@ -1,10 +1,11 @@
-//! Who the process is, and on what machine.
+//! Who the process is, on what machine, and its end.
 
 use crate::{
     baton::{inside, is_inside},
     call::fail,
-    system::real,
+    system::{leave, real},
 };
+use fencepost_process::Then;
 use libc::{c_char, c_int, c_long, pid_t, size_t};
 
 #[unsafe(no_mangle)]
@@ -97,4 +98,36 @@ pub extern "C" fn sysconf(name: c_int) -> c_long {
         // SAFETY: a number only.
         None => unsafe { real!(fn sysconf(c_int) -> c_long)(name) },
     }
+}
+
+// The end of a process.
+
+/// Tells the world that the process ends; false in any other process.
+pub fn say_goodbye(then: Then) -> bool {
+    let told = inside(|kernel, _| {
+        // Without a world, nobody wants to know.
+        let _: std::io::Result<()> = kernel.exchange(then);
+    });
+    if told.is_some() {
+        crate::baton::end();
+    }
+    told.is_some()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn _exit(code: c_int) -> ! {
+    say_goodbye(Then::Exit { code: code & 0xff });
+    leave(code)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn _Exit(code: c_int) -> ! {
+    _exit(code)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn abort() -> ! {
+    say_goodbye(Then::Died { signal: libc::SIGABRT });
+    // SAFETY: it takes nothing, and does not return.
+    unsafe { real!(fn abort() -> !)() }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     baton::{inside, is_inside, wait},
-    call::address,
+    call,
     kernel::threads::On,
     system::real,
 };
@@ -79,7 +79,7 @@ fn list(ips: &[Ipv4Addr], port: u16, kind: c_int) -> *mut addrinfo {
         let mut found: Box<Found> = Box::new(unsafe { std::mem::zeroed() });
         let mut length = size_of::<sockaddr_in>() as socklen_t;
         // SAFETY: there is room for a whole address.
-        unsafe { address::write(SocketAddrV4::new(*ip, port), false, (&raw mut found.address).cast(), &mut length) };
+        unsafe { call::write(SocketAddrV4::new(*ip, port), false, (&raw mut found.address).cast(), &mut length) };
         found.info.ai_family = libc::AF_INET;
         found.info.ai_socktype = if kind == 0 { libc::SOCK_STREAM } else { kind };
         found.info.ai_protocol = libc::IPPROTO_TCP;

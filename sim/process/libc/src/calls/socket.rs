@@ -2,7 +2,7 @@
 
 use crate::{
     baton::{inside, is_inside},
-    call::{Patience, address, answer, blocking, fail, on, refuse},
+    call::{self, Patience, answer, blocking, fail, on, refuse},
     kernel::{
         FIRST, Kernel, Kind,
         local::End,
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, length: socklen_t)
     let bound = on(fd, |kernel, object| {
         let v6 = kernel.socket(object)?.v6;
         // SAFETY: the caller passes an address of this length.
-        let at = unsafe { address::read(at, length, v6) }?.ok_or(libc::EADDRNOTAVAIL)?;
+        let at = unsafe { call::read(at, length, v6) }?.ok_or(libc::EADDRNOTAVAIL)?;
         kernel.bind(object, at).map(|()| 0)
     });
     match bound {
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn accept4(fd: c_int, peer: *mut sockaddr, length: *mut so
     match accepted {
         Some(Ok((new, from, v6))) => {
             // SAFETY: the caller passes null, or room for an address of this length.
-            unsafe { address::write(from, v6, peer, length) };
+            unsafe { call::write(from, v6, peer, length) };
             new
         }
         Some(Err(error)) => fail(error),
@@ -118,12 +118,12 @@ pub unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen
             return outcome(kernel, object);
         }
         // SAFETY: the caller passes an address of this length.
-        if unsafe { address::is_none(to, length) } {
+        if unsafe { call::is_none(to, length) } {
             return kernel.disconnect(object).map(|()| 0);
         }
         let v6 = kernel.socket(object)?.v6;
         // SAFETY: as above.
-        let Some(to) = unsafe { address::read(to, length, v6) }? else {
+        let Some(to) = unsafe { call::read(to, length, v6) }? else {
             foreign = true;
             return Err(libc::ENETUNREACH);
         };
@@ -169,7 +169,7 @@ unsafe fn name(fd: c_int, to: *mut sockaddr, length: *mut socklen_t, peer: bool)
     })?;
     Some(answer(found.map(|(address, v6)| {
         // SAFETY: the caller's.
-        unsafe { address::write(address, v6, to, length) };
+        unsafe { call::write(address, v6, to, length) };
         0
     })))
 }

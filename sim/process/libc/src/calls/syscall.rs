@@ -1,8 +1,8 @@
 //! `syscall`: std's and parking_lot's locks, condition variables and parking come through here as futexes.
 
 use super::{
-    bytes, clock, descriptor, entropy,
-    files::numbers::{FILES, OLDER_FILES},
+    ambient, bytes, descriptor,
+    files::machine::{FILES, OLDER_FILES},
     identity, ready, refused, socket,
 };
 use crate::{
@@ -53,20 +53,20 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
     unsafe {
         match number {
             libc::SYS_futex => futex(a[0], a[1] as c_int, a[2] as u32, a[3], a[4], a[5] as u32),
-            libc::SYS_getrandom => entropy::getrandom(a[0] as _, a[1], a[2] as _) as c_long,
-            libc::SYS_clock_gettime => clock::clock_gettime(a[0] as _, a[1] as _).into(),
-            libc::SYS_clock_nanosleep => match clock::clock_nanosleep(a[0] as _, a[1] as _, a[2] as _, a[3] as _) {
+            libc::SYS_getrandom => ambient::getrandom(a[0] as _, a[1], a[2] as _) as c_long,
+            libc::SYS_clock_gettime => ambient::clock_gettime(a[0] as _, a[1] as _).into(),
+            libc::SYS_clock_nanosleep => match ambient::clock_nanosleep(a[0] as _, a[1] as _, a[2] as _, a[3] as _) {
                 0 => 0,
                 error => fail(error),
             },
-            libc::SYS_gettimeofday => clock::gettimeofday(a[0] as _, a[1] as _).into(),
-            libc::SYS_nanosleep => clock::nanosleep(a[0] as _, a[1] as _).into(),
-            libc::SYS_sched_yield => clock::sched_yield().into(),
+            libc::SYS_gettimeofday => ambient::gettimeofday(a[0] as _, a[1] as _).into(),
+            libc::SYS_nanosleep => ambient::nanosleep(a[0] as _, a[1] as _).into(),
+            libc::SYS_sched_yield => ambient::sched_yield().into(),
             libc::SYS_gettid => identity::gettid().into(),
             libc::SYS_getpid => identity::getpid().into(),
             libc::SYS_uname => identity::uname(a[0] as _).into(),
             libc::SYS_sched_getaffinity => identity::sched_getaffinity(a[0] as _, a[1], a[2] as _).into(),
-            libc::SYS_exit_group => super::process::_exit(a[0] as _),
+            libc::SYS_exit_group => super::identity::_exit(a[0] as _),
             _ => of_descriptors(number, a),
         }
     }
@@ -135,7 +135,7 @@ unsafe fn older(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_pipe => descriptor::pipe(a[0] as _).into(),
             libc::SYS_poll => ready::poll(a[0] as _, a[1] as _, a[2] as _).into(),
             libc::SYS_select => ready::select(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
-            libc::SYS_time => clock::time(a[0] as _),
+            libc::SYS_time => ambient::time(a[0] as _),
             libc::SYS_pause => refused::pause().into(),
             _ => refuse_number(number),
         }

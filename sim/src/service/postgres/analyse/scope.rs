@@ -3,11 +3,11 @@
 use super::super::{
     error::Error,
     evaluate::binary,
-    functions::{self, Signature},
     shape::Shape,
     sql::{Delete, Expression, Operator, Output, Select, Statement, Update},
     value::{Type, Value},
 };
+use crate::service::postgres::shape::{self, Signature};
 
 /// Looks up tables by name.
 pub type Tables<'a> = &'a dyn Fn(&str) -> Option<&'a Shape>;
@@ -58,11 +58,11 @@ impl<'a> Scope<'a> {
         let limit = select.limit.map(|limit| self.limit(limit)).transpose()?;
         self.is_aggregated(&outputs, !order.is_empty() || select.locking.is_some())?;
         let asked = outputs.iter().map(|output| match output {
-            Output::One(expression, _) => functions::of_sessions(expression),
+            Output::One(expression, _) => shape::of_sessions(expression),
             Output::All => 0,
         });
         let asked: usize = asked.sum();
-        if condition.as_ref().is_some_and(|c| functions::of_sessions(c) > 0) || (asked > 0 && self.table.is_some()) {
+        if condition.as_ref().is_some_and(|c| shape::of_sessions(c) > 0) || (asked > 0 && self.table.is_some()) {
             return Err(Error::unsupported("functions of sessions and locks beside a table"));
         }
         if asked > 1 {
@@ -242,7 +242,7 @@ impl<'a> Scope<'a> {
     }
 
     fn call(&mut self, name: String, arguments: Vec<Expression>) -> Result<(Expression, Option<Type>), Error> {
-        let Signature { takes, gives } = functions::signature(&name, arguments.len())?;
+        let Signature { takes, gives } = shape::signature(&name, arguments.len())?;
         let mut typed = Vec::new();
         for (argument, wanted) in arguments.into_iter().zip(takes) {
             let (argument, of) = self.typed(argument, Some(*wanted))?;

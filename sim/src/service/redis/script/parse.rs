@@ -1,6 +1,6 @@
 //! A script as statements and expressions.
 
-use super::word::{Placed, Word, refused, words};
+use super::value::{Placed, Word, refused, words};
 
 pub(in crate::service::redis) type Block = Vec<Statement>;
 

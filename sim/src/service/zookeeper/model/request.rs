@@ -2,10 +2,9 @@
 //! `FinalRequestProcessor.java: processRequest`).
 
 use super::{
-    path::{is_special, is_valid, parent_of},
     state::Model,
     tree::{CONTAINER, Node},
-    words::{ConnectionId, Event, Out, code},
+    words::{ConnectionId, Event, Out, code, is_special, is_valid, parent_of},
 };
 use protocols_clients::zookeeper::{
     answer::Answer,
@@ -228,6 +227,6 @@ impl Model {
 
 /// A real server would have carried it out.
 fn not_modelled(call: &Call) -> i32 {
-    crate::service::refused::tell("ZooKeeper", &format!("operation {} is not modelled", call.op()));
+    crate::service::grants::tell_refused("ZooKeeper", &format!("operation {} is not modelled", call.op()));
     code::UNIMPLEMENTED
 }

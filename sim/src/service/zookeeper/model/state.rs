@@ -1,16 +1,15 @@
 //! The state of the model.
 
 use super::{
-    sessions::Sessions,
+    sessions::{Sessions, WatchManager},
     tree::{Node, Tree},
-    watches::WatchManager,
     words::{ConnectionId, Out},
 };
 use crate::service::{
     Dropped,
     grants::{self, Holder},
 };
-use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
+use protocols::election::zookeeper::{self, Kind, kind_of, sequence_of};
 
 #[derive(Clone, Debug, Default)]
 pub struct Model {
@@ -91,8 +90,8 @@ impl Model {
     /// Kafka's controller, with its epoch.
     fn controller(&self, group: u16) -> Option<Holder> {
         let data = |path: &str| self.tree.get(path)?.data.clone();
-        let name = kafka::name_of(&data(&kafka::controller(group))?)?;
-        Some(Holder { name, token: kafka::epoch_of(&data(&kafka::epoch(group))?)?, until: None })
+        let name = zookeeper::name_of(&data(&zookeeper::controller(group))?)?;
+        Some(Holder { name, token: zookeeper::epoch_of(&data(&zookeeper::epoch(group))?)?, until: None })
     }
 
     /// Deletes a candidate's nodes in a group, or closes its session, from outside. The nodes contain the candidate's
@@ -130,11 +129,11 @@ impl Model {
 
     /// A candidate's nodes in a group, with the sessions that own them.
     pub fn nodes_of(&self, candidate: &str, group: u16) -> Vec<(String, i64)> {
-        let controller = kafka::controller(group);
+        let controller = zookeeper::controller(group);
         let is_its = |(path, node): &(&String, &Node)| {
             let data = node.data.as_deref().unwrap_or_default();
             let queues = kind_of(path, group).is_some() && data == candidate.as_bytes();
-            queues || (**path == controller && kafka::name_of(data).as_deref() == Some(candidate))
+            queues || (**path == controller && zookeeper::name_of(data).as_deref() == Some(candidate))
         };
         self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect()
     }

@@ -1,6 +1,6 @@
 //! Nodes (`DataTree.java`, `DataNode.java`).
 
-use super::{path::parent_of, words::Event};
+use super::words::{Event, parent_of};
 use protocols_clients::zookeeper::answer::Stat;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,15 +1,18 @@
-//! What is to survive a power loss: `fsync` and its like, which take the time that the world's disk takes.
+//! What is to survive a power loss: `fsync` and its like, which take the time that the world's disk takes; and files
+//! that become shorter, of which the world is told.
 
 use super::{
     machine::{HERE, done},
-    path::{files, is_own},
+    path::{Intent, Last, entered, files, is_own, resolve},
 };
 use crate::{
     baton::{self, inside},
+    call::refuse,
     kernel::{files::is_within, threads::On},
-    system,
+    system::{self, disk},
 };
-use libc::{c_int, c_long};
+use fencepost_process::Op;
+use libc::{AT_FDCWD, c_int, c_long};
 use std::ops::Range;
 
 /// # Safety
@@ -91,4 +94,46 @@ fn part_of(line: &str, memory: Range<usize>) -> Option<(Range<u64>, &str)> {
     let (start, end) = (from.max(memory.start as u64), to.min(memory.end as u64));
     let path = &line[line.find('/')?..];
     (start < end).then(|| (offset + (start - from)..offset + (end - from), path))
+}
+
+// Files that become shorter: the world is told, as a length that was never synced may be lost like contents.
+
+/// # Safety
+/// As the system call.
+pub unsafe fn cut_by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    let length = a[1] as u64;
+    // SAFETY: the caller's: each takes what its system call takes.
+    unsafe {
+        match number {
+            libc::SYS_truncate => {
+                let place = resolve(AT_FDCWD, a[0] as _, Intent::Change, Last::Followed)?;
+                if !place.own {
+                    return Err(refuse("openat(a file of the machine, to change it)"));
+                }
+                let before = disk::stat_behind(place.text());
+                let result = done(number, [place.path.as_ptr() as usize, a[1], 0, 0, 0, 0])?;
+                before.inspect(|before| to(before, length));
+                entered(&[place.text()], None);
+                Ok(result)
+            }
+            libc::SYS_ftruncate => {
+                let before = disk::stat(a[0] as _).filter(|_| is_own(a[0] as _));
+                let result = done(number, a)?;
+                before.inspect(|before| to(before, length));
+                Ok(result)
+            }
+            // Few file systems move what lies behind a part that is taken out or put in.
+            _ if a[1] as c_int & (libc::FALLOC_FL_COLLAPSE_RANGE | libc::FALLOC_FL_INSERT_RANGE) != 0 => {
+                Err(libc::EOPNOTSUPP)
+            }
+            _ => done(number, a),
+        }
+    }
+}
+
+/// A file that was longer has this length now, in bytes.
+pub fn to(before: &libc::stat, length: u64) {
+    if before.st_mode & libc::S_IFMT == libc::S_IFREG && length < before.st_size as u64 {
+        inside(|kernel, _| kernel.tell(Op::Cut { file: before.st_ino, length }));
+    }
 }
