@@ -131,13 +131,24 @@ enum Program {
 /// A user of cargo changes code and wants the command to run the changed code; other users want this very file.
 fn program() -> Program {
     let this = env::current_exe().unwrap_or_else(|_| PathBuf::from("fencepost"));
-    match env::var_os("CARGO").and(env::var_os("CARGO_MANIFEST_DIR")).and_then(|krate| workspace(Path::new(&krate))) {
+    match env::var_os("CARGO").and(env::var_os("CARGO_MANIFEST_DIR")).and_then(|krate| runs_in(Path::new(&krate))) {
         Some(folder) => {
             let release = this.parent().is_some_and(|parent| parent.ends_with("release"));
             Program::Cargo { folder, release }
         }
         None => Program::Built(this),
     }
+}
+
+/// Where `cargo run` runs the program of this crate: in its workspace, if that runs it by default.
+fn runs_in(krate: &Path) -> Option<PathBuf> {
+    let root = workspace(krate)?;
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let default = manifest.lines().find(|line| line.starts_with("default-members")).unwrap_or_default();
+    let is_default =
+        krate.strip_prefix(&root).is_ok_and(|member| default.contains(&format!("\"{}\"", member.display())));
+    let is_program = krate.join("src/main.rs").is_file();
+    Some(if is_default || !is_program { root } else { krate.to_owned() })
 }
 
 /// The workspace folder of a crate: Fencepost's, or that of a crate that extends it.
@@ -192,6 +203,10 @@ mod tests {
         let examples = sim.join("examples");
         assert_eq!(workspace(&examples.join("own-service")), Some(examples), "they are a workspace of their own");
         assert_eq!(workspace(Path::new("/nowhere/crate")), None);
+        let root = sim.parent().expect("the repository");
+        let own = root.join("protocols/examples/own-elector");
+        assert_eq!(runs_in(&own), Some(own), "its workspace runs another program");
+        assert_eq!(runs_in(&sim.join("cli")).as_deref(), Some(root));
     }
 
     #[test]
