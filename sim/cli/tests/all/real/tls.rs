@@ -59,7 +59,7 @@ fn number(nodes: &[SocketAddr], folder: &Path, name: &str) -> u64 {
 
 fn with_certificates() -> Folder {
     let folder = Folder::new();
-    secret::write(folder.path()).expect("certificates can be made");
+    secret::write_certificates(folder.path()).expect("certificates can be made");
     folder
 }
 
