@@ -18,6 +18,7 @@ use crate::{
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Endpoint,
 };
+use call::Login;
 use connection::{Packet, Session};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
@@ -59,13 +60,6 @@ pub async fn run_as<E: Env>(
 ) {
     let backend = Zookeeper { env: env.clone(), endpoints, login, session: Arc::default() };
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
-}
-
-/// A user by the scheme `digest`. What it creates is open to nobody else.
-#[derive(Clone)]
-pub struct Login {
-    pub user: String,
-    pub password: String,
 }
 
 struct Zookeeper<E> {

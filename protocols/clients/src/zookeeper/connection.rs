@@ -13,9 +13,8 @@
 //! client reads a packet's length first, and checks the clock before it reads the rest.
 
 use super::{
-    Login,
     answer::{Answer, Notification, ReplyHeader},
-    call::{Acl, Call, Watches},
+    call::{Acl, Call, Login, Watches},
     calls,
     jute::{Malformed, Packets},
     wire::{AUTH, ConnectRequest, ConnectResponse, NOTIFICATION, PING},

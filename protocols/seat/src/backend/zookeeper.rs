@@ -11,7 +11,7 @@ use protocols::{
 use protocols_clients::{
     env::tokio::TokioEnv,
     site::Endpoint,
-    zookeeper::{self, Login},
+    zookeeper::{self, call::Login},
 };
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
