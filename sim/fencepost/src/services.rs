@@ -108,9 +108,15 @@ impl Database {
         Database { token: Some(column.to_owned()), ..self }
     }
 
-    /// Statements that are carried out before the service starts, such as its migrations.
-    pub fn schema(self, statements: &str) -> Database {
-        Database { schema: statements.to_owned(), ..self }
+    /// Statements that are carried out before the service starts, such as its migrations, after those of an earlier call.
+    pub fn schema(mut self, statements: &str) -> Database {
+        let before = self.schema.trim_end();
+        if !before.is_empty() && !before.ends_with(';') {
+            self.schema.push(';');
+        }
+        self.schema.push('\n');
+        self.schema.push_str(statements);
+        self
     }
 }
 

@@ -68,8 +68,16 @@ impl Driver {
                 (Some(Purpose::Other), lost.as_ref())
             }
         };
-        if let (Some(failure), Ending::Releasing) = (failure, self.ending) {
-            tracing::warn!(%failure, "the release of the lease has failed; it runs out");
+        if self.ending == Ending::Releasing {
+            // After a pause there is nothing left to release: that is no failure of the service's.
+            match failure {
+                Some(Failure::Rejected(why)) => {
+                    tracing::info!(why, "nothing is released: the lease is over, or runs out")
+                }
+                Some(failure) => tracing::warn!(%failure, "the release of the lease has failed; it runs out"),
+                None => {}
+            }
+            return;
         }
         match failure {
             Some(failure) if self.failing.is_none() => {
