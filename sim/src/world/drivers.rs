@@ -1,5 +1,5 @@
 //! What drives the processes: how cores are stepped, which tasks sleep or were woken, and what the host has to do with
-//! them. What is of one process only is in [`super::driver::Driven`].
+//! them. What is of one process only is in `driver.rs`.
 
 use super::{Driver, sleep::Sleep};
 use protocols::{core::Output, types::NodeId};
