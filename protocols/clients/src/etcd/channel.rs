@@ -140,22 +140,32 @@ struct Shared<E: Env> {
     connection: Mutex<Option<Connection<E>>>,
     /// How many requests in a row may stay without an answer on one connection.
     patience: Option<u32>,
-    unanswered: AtomicU32,
 }
 
-/// A request that counts as unanswered if it is given up.
-struct Unanswered<'a>(&'a AtomicU32);
+/// How long a request has waited that counts as unanswered if it is given up, nanoseconds. An election gives others up at once.
+const SILENT: u64 = 500 * MILLISECOND;
 
-impl Unanswered<'_> {
+/// A request that counts as unanswered if it is given up late.
+struct Unanswered<E: Env> {
+    env: E,
+    sent: u64,
+    count: Arc<AtomicU32>,
+}
+
+impl<E: Env> Unanswered<E> {
+    /// Takes back that it was not.
     fn answered(self) {
-        self.0.store(0, Ordering::Relaxed);
-        std::mem::forget(self);
+        let count = self.count.clone();
+        drop(self);
+        count.store(0, Ordering::Relaxed);
     }
 }
 
-impl Drop for Unanswered<'_> {
+impl<E: Env> Drop for Unanswered<E> {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        if self.env.now().mono.saturating_sub(self.sent) >= SILENT {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -164,6 +174,8 @@ const UNAVAILABLE: &str = "14";
 
 struct Connection<E: Env> {
     sender: Sender,
+    /// Requests in a row without an answer on this connection.
+    unanswered: Arc<AtomicU32>,
     /// Drives the connection; dropping it aborts that task.
     _driver: E::Task,
 }
@@ -181,37 +193,36 @@ impl<E: Env> Channel<E> {
     }
 
     fn with(env: E, endpoint: Endpoint, patience: Option<u32>) -> Self {
-        let (connection, unanswered) = (Mutex::new(None), AtomicU32::new(0));
-        Channel { shared: Arc::new(Shared { env, endpoint, connection, patience, unanswered }) }
+        Channel { shared: Arc::new(Shared { env, endpoint, connection: Mutex::new(None), patience }) }
     }
 }
 
 impl<E: Env> Shared<E> {
     /// The open connection's sender; dials if there is none.
-    async fn sender(&self) -> Result<Sender, BoxError> {
+    async fn sender(&self) -> Result<(Sender, Arc<AtomicU32>), BoxError> {
         let mut connection = self.connection.lock().await;
-        if self.patience.is_some_and(|patience| self.unanswered.load(Ordering::Relaxed) >= patience) {
-            self.unanswered.store(0, Ordering::Relaxed);
-            *connection = None;
-        }
-        if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed()) {
-            return Ok(open.sender.clone());
+        let silent =
+            |c: &Connection<E>| self.patience.is_some_and(|patience| c.unanswered.load(Ordering::Relaxed) >= patience);
+        if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed() && !silent(c)) {
+            return Ok((open.sender.clone(), open.unanswered.clone()));
         }
         *connection = None;
         let Opened { sender, ended } = open(&self.env, &self.endpoint).await?;
         let driver = self.env.spawn(ended);
-        *connection = Some(Connection { sender: sender.clone(), _driver: driver });
-        Ok(sender)
+        let unanswered = Arc::<AtomicU32>::default();
+        *connection = Some(Connection { sender: sender.clone(), unanswered: unanswered.clone(), _driver: driver });
+        Ok((sender, unanswered))
     }
 
     async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, BoxError> {
         let request = addressed(request, &self.endpoint)?;
-        let mut sender = self.sender().await?;
-        let unanswered = Unanswered(&self.unanswered);
+        let (mut sender, unanswered) = self.sender().await?;
+        let unanswered = Unanswered { env: self.env.clone(), sent: self.env.now().mono, count: unanswered };
         sender.ready().await?;
         let answer = sender.send_request(request).await?;
-        if answer.headers().get("grpc-status").is_none_or(|status| status != UNAVAILABLE) {
-            unanswered.answered();
+        match answer.headers().get("grpc-status").is_some_and(|status| status == UNAVAILABLE) {
+            true => drop(unanswered.count.fetch_add(1, Ordering::Relaxed)),
+            false => unanswered.answered(),
         }
         Ok(answer.map(Body::new))
     }

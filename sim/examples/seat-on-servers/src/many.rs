@@ -123,11 +123,19 @@ fn resident_kilobytes(process: u32) -> Result<u64, Error> {
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-/// How many sockets it has open: it listens nowhere, so these are its connections.
+/// How many TCP sockets it has open: it listens nowhere, so these are its connections. (tokio has sockets of its own for signals.)
 fn sockets(process: u32) -> Result<u64, Error> {
+    let table = fs::read_to_string(format!("/proc/{process}/net/tcp"))?;
+    // The tenth field is the inode, by which the process's files name it.
+    let tcp: Vec<String> = table
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().nth(9))
+        .map(|inode| format!("socket:[{inode}]"))
+        .collect();
     let files =
         fs::read_dir(format!("/proc/{process}/fd"))?.flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    Ok(files.filter(|to| to.to_string_lossy().starts_with("socket:")).count() as u64)
+    Ok(files.filter(|to| tcp.contains(&to.to_string_lossy().into_owned())).count() as u64)
 }
 
 /// Of user and system time, a hundred to the second (proc(5)).
