@@ -8,7 +8,7 @@ use crate::{
     client,
     env::Env,
     queue::{Backend, Boxed, Queue, Stream, within},
-    site::Endpoint,
+    site::{Endpoint, Login},
 };
 use etcd_client::{Client, ConnectOptions};
 use protocols::{
@@ -49,13 +49,6 @@ pub struct Connection<E> {
     restless: bool,
     /// Those that run keep it.
     live: Arc<Mutex<Weak<Line>>>,
-}
-
-/// A user of etcd, and the password.
-#[derive(Clone)]
-pub struct Login {
-    pub user: String,
-    pub password: String,
 }
 
 /// A client, once it has logged in, or is asked for the first time.

@@ -10,6 +10,13 @@ pub struct Endpoint {
     pub port: u16,
 }
 
+/// A user of a service, and the password.
+#[derive(Clone)]
+pub struct Login {
+    pub user: String,
+    pub password: String,
+}
+
 /// What a client needs to know of its service and its process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {

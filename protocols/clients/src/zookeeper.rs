@@ -16,9 +16,8 @@ use crate::{
     client,
     env::Env,
     queue::{Backend, Boxed, Queue, Stream, within},
-    site::Endpoint,
+    site::{Endpoint, Login},
 };
-use call::Login;
 use connection::{Packet, Session};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
@@ -50,7 +49,7 @@ pub async fn run<E: Env>(
     run_as(env, endpoints, None, outputs, deliver).await;
 }
 
-/// The same, logged in.
+/// The same, logged in by the scheme `digest`: what is created is open to nobody else.
 pub async fn run_as<E: Env>(
     env: E,
     endpoints: Vec<Endpoint>,

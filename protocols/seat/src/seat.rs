@@ -86,7 +86,8 @@ impl Resigner {
     }
 
     /// The same, and lets this one of the [members](crate::Settings::members) lead next, if it campaigns then: with
-    /// etcd and Redis. With other services, or if it does not, whoever comes first leads.
+    /// etcd and Redis. With other services, or if it does not, whoever comes first leads. Does nothing if that is this
+    /// member.
     pub fn resign_to(&self, member: &str) {
         match self.names.iter().position(|name| name == member) {
             // A seat has fewer members than that.
@@ -310,6 +311,11 @@ impl<B: Backend> Seat<B> {
                 () = changed => {}
             }
         }
+    }
+
+    /// This member's name, and those of the others.
+    pub(crate) fn names(&self) -> Arc<Vec<String>> {
+        self.names.clone()
     }
 
     /// A name that no other leadership has.

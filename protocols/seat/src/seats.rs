@@ -10,7 +10,7 @@ use protocols::{
     sharding::{Placement, Places},
     types::NodeId,
 };
-use std::{fmt, future::Future, pin::pin};
+use std::{fmt, future::Future, pin::pin, sync::Arc};
 use tokio::sync::watch;
 
 /// The seats of a fleet that has divided its work into shards. Every member stands for every seat, so that none stays
@@ -19,7 +19,7 @@ pub struct Seats<B: Backend> {
     seats: Vec<Seat<B>>,
     places: Places,
     /// This member first.
-    names: Vec<String>,
+    names: Arc<Vec<String>>,
 }
 
 impl<B: Backend> Settings<B> {
@@ -34,10 +34,9 @@ impl<B: Backend> Settings<B> {
             let seat = format!("{}-{number}", self.seat);
             Settings { seat, ..self.clone() }.member(member.clone())
         };
-        let seats = (0..count).map(shard).collect::<Result<_, _>>()?;
-        let others = self.members.into_iter().filter(|name| *name != member);
-        let names: Vec<String> = [member.clone()].into_iter().chain(others).collect();
-        Ok(Seats { seats, places: Places::new(Placement::Ring, &names), names })
+        let seats: Vec<Seat<B>> = (0..count).map(shard).collect::<Result<_, _>>()?;
+        let names = seats.first().ok_or(SettingsError::Shards)?.names();
+        Ok(Seats { places: Places::new(Placement::Ring, &names), seats, names })
     }
 }
 

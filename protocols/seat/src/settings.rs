@@ -26,6 +26,8 @@ pub enum SettingsError {
     Seat(String),
     #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
     Member(String),
+    #[error("a fleet of no shards has nothing to lead: use at least one")]
+    Shards,
     #[error("a lease of {} ms is too short or too long: use 100 ms to a day", .0.as_millis())]
     Ttl(Duration),
     #[error("a lease of {} ms is too short for this service and a margin of {} ms: a belief would last for {} ms", ttl.as_millis(), margin.as_millis(), belief.as_millis())]

@@ -110,11 +110,10 @@ impl Database {
 
     /// Statements that are carried out before the service starts, such as its migrations, after those of an earlier call.
     pub fn schema(mut self, statements: &str) -> Database {
-        let before = self.schema.trim_end();
-        if !before.is_empty() && !before.ends_with(';') {
-            self.schema.push(';');
+        // On a line of its own: the statements before may end in a comment.
+        if !self.schema.is_empty() {
+            self.schema.push_str("\n;\n");
         }
-        self.schema.push('\n');
         self.schema.push_str(statements);
         self
     }

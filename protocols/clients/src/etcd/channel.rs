@@ -142,28 +142,25 @@ struct Shared<E: Env> {
     patience: Option<u32>,
 }
 
-/// How long a request has waited that counts as unanswered if it is given up, nanoseconds. An election gives others up at once.
+/// How long a request has waited that counts as unanswered if it is given up, nanoseconds. An election also gives up what it
+/// does not need any more.
 const SILENT: u64 = 500 * MILLISECOND;
 
 /// A request that counts as unanswered if it is given up late.
 struct Unanswered<E: Env> {
     env: E,
     sent: u64,
+    /// Whether the server has answered with what was asked; `None` until it answers.
+    served: Option<bool>,
     count: Arc<AtomicU32>,
-}
-
-impl<E: Env> Unanswered<E> {
-    /// Takes back that it was not.
-    fn answered(self) {
-        let count = self.count.clone();
-        drop(self);
-        count.store(0, Ordering::Relaxed);
-    }
 }
 
 impl<E: Env> Drop for Unanswered<E> {
     fn drop(&mut self) {
-        if self.env.now().mono.saturating_sub(self.sent) >= SILENT {
+        let late = || self.env.now().mono.saturating_sub(self.sent) >= SILENT;
+        if self.served == Some(true) {
+            self.count.store(0, Ordering::Relaxed);
+        } else if self.served == Some(false) || late() {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -216,14 +213,11 @@ impl<E: Env> Shared<E> {
 
     async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, BoxError> {
         let request = addressed(request, &self.endpoint)?;
-        let (mut sender, unanswered) = self.sender().await?;
-        let unanswered = Unanswered { env: self.env.clone(), sent: self.env.now().mono, count: unanswered };
+        let (mut sender, count) = self.sender().await?;
+        let mut asked = Unanswered { env: self.env.clone(), sent: self.env.now().mono, served: None, count };
         sender.ready().await?;
         let answer = sender.send_request(request).await?;
-        match answer.headers().get("grpc-status").is_some_and(|status| status == UNAVAILABLE) {
-            true => drop(unanswered.count.fetch_add(1, Ordering::Relaxed)),
-            false => unanswered.answered(),
-        }
+        asked.served = Some(answer.headers().get("grpc-status").is_none_or(|status| status != UNAVAILABLE));
         Ok(answer.map(Body::new))
     }
 }

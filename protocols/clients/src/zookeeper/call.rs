@@ -28,13 +28,6 @@ impl Acl {
     }
 }
 
-/// A user by the scheme `digest`. What it creates is open to nobody else.
-#[derive(Clone)]
-pub struct Login {
-    pub user: String,
-    pub password: String,
-}
-
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Call {
     /// [`op::CREATE`], [`op::CREATE2`] or [`op::CREATE_CONTAINER`].

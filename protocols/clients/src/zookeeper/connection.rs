@@ -14,12 +14,15 @@
 
 use super::{
     answer::{Answer, Notification, ReplyHeader},
-    call::{Acl, Call, Login, Watches},
+    call::{Acl, Call, Watches},
     calls,
     jute::{Malformed, Packets},
     wire::{AUTH, ConnectRequest, ConnectResponse, NOTIFICATION, PING},
 };
-use crate::{env::Env, site::Endpoint};
+use crate::{
+    env::Env,
+    site::{Endpoint, Login},
+};
 use protocols::{
     error::Failure,
     point::Point,

@@ -6,8 +6,8 @@ use protocols::{
 };
 use protocols_clients::{
     env::tokio::TokioEnv,
-    etcd::{Connection, Login},
-    site::Endpoint,
+    etcd::Connection,
+    site::{Endpoint, Login},
 };
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -10,8 +10,8 @@ use protocols::{
 };
 use protocols_clients::{
     env::tokio::TokioEnv,
-    site::Endpoint,
-    zookeeper::{self, call::Login},
+    site::{Endpoint, Login},
+    zookeeper,
 };
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -1,6 +1,6 @@
 //! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
 
-use fencepost::{Failure, Store, World, failure::Kind, redis, scenarios, store};
+use fencepost::{Failure, Store, World, database, failure::Kind, redis, scenarios, store};
 use std::{env, process::Command, thread};
 
 fn unfenced() -> Result<fencepost::Checked, Failure> {
@@ -97,6 +97,11 @@ fn what_cannot_be_run_is_said_in_one_sentence() {
     assert_eq!(said, "there is nothing to run: no seed, no send and no scenario that applies");
     let said = wrong(world().pause_before_every_send().leads_when("{token}"));
     assert!(said.contains("it needs some text before {token}"), "{said}");
+    // Each schema is carried out after those before it, and the last asks for what no other has made.
+    let first = database("t").schema("CREATE TABLE t (id bigint PRIMARY KEY) -- and no semicolon");
+    let schema = first.schema("CREATE TABLE u (id bigint PRIMARY KEY);").schema("SELECT id FROM t; SELECT gone FROM u");
+    let said = wrong(world().pause_before_every_send().store(schema));
+    assert!(said.contains("gone"), "{said}");
     let said = wrong(world().pause_before_every_send());
     assert!(
         said.starts_with("nobody wrote to the store in 180 virtual seconds without any fault; it refuses"),

@@ -62,13 +62,18 @@ async fn to_etcd() {
     let folder = Folder::new();
     let Some((_etcd, address)) = etcd_with_users(&folder) else { return };
     let etcd = || Etcd::connect([format!("http://{address}")]).expect("an address");
-    let known = seat(etcd().login("billing", "secret"), "a");
-    let term = leads(&known).await;
+    let billing = etcd().login("billing", "secret");
+    let (first, second) = (seat(billing.clone(), "a"), seat(billing, "b"));
+    let term = leads(&first).await;
     // Long enough for the login to be forgotten, and for the lease to end if it is not renewed.
     tokio::time::sleep(Duration::from_secs(9)).await;
     assert_eq!(term.lead().check(), Ok(()));
-    term.finish().await;
-    leads(&known).await.finish().await;
+    // The other stands by the same client, which has to log in again.
+    let (next, _) = tokio::join!(leads(&second), async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        term.finish().await
+    });
+    next.finish().await;
     for (stranger, why) in [
         (etcd(), "user name is empty"),
         (etcd().login("billing", "wrong"), "authentication failed"),

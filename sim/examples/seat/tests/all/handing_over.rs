@@ -180,6 +180,52 @@ fn shards_go_to_their_owners_and_stay_there() {
     }
 }
 
+/// The work of n1's first shard does not stop.
+struct Stuck;
+
+impl Part for Stuck {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let none = settings(backend.clone()).shards(0, name).unwrap_err();
+        println!("n1: {none}");
+        let seats = settings(backend).stop_within(Duration::from_secs(1)).shards(3, name).unwrap();
+        let work = async |shard, lead: &fencepost_seat::Lead<_>| {
+            println!("n1 leads {shard}");
+            match shard {
+                0 => {
+                    sleep_s(3.0).await;
+                    lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(60)));
+                    // It has begun.
+                    sleep_s(0.1).await;
+                }
+                _ => {
+                    lead.resigning().await;
+                    println!("n1 finishes {shard}");
+                }
+            }
+            Ok::<_, String>(())
+        };
+        println!("n1: {}", seats.serve_until(pending(), work).await);
+    }
+}
+
+#[test]
+fn who_does_not_stop_in_one_shard_lets_go_of_the_others() {
+    for service in SERVICES {
+        let lines = lines(service, || play(Stuck));
+        println!("{}:{}", service.name, all(&lines));
+        at(&lines, "n1: a fleet of no shards has nothing to lead: use at least one");
+        let ended = at(&lines, "n1: the work did not stop cleanly");
+        // A second after the work has ended.
+        assert!((4.0..5.0).contains(&(ended - at(&lines, "n1 leads 0"))), "{ended}");
+        for shard in 1..3 {
+            assert!((0.0..0.5).contains(&(ended - at(&lines, &format!("n1 finishes {shard}")))));
+        }
+    }
+}
+
 #[tokio::main]
 pub async fn on_etcd() -> Result<(), seat::Error> {
     charges_and_hands_over(Etcd::connect(["http://etcd:2379"])?).await
