@@ -58,7 +58,7 @@ impl Etcd {
     }
 
     /// The same as a user of etcd's, where it asks for one. The user has to read and write what begins with
-    /// `fencepost/SEAT/`.
+    /// `fencepost/SEAT/`. Without TLS, the password goes over the network as it is.
     #[must_use]
     pub fn login(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         let login = Login { user: user.into(), password: password.into() };

@@ -63,7 +63,7 @@ impl Zookeeper {
     }
 
     /// The same as a user, by ZooKeeper's scheme `digest`: the seat's nodes are open to no other user. Log all members
-    /// in, or none.
+    /// in, or none. Without TLS, the password goes over the network as it is.
     #[must_use]
     pub fn login(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         let login = Some(Login { user: user.into(), password: password.into() });

@@ -99,3 +99,28 @@ async fn sigterm_asks_to_finish() {
     assert!(sent.success());
     terminated.await;
 }
+
+#[test]
+fn nothing_that_logs_in_shows_its_password() {
+    let etcd = Etcd::connect(["http://etcd:2379"]).unwrap().login("billing", "hunter2");
+    let zookeeper = Zookeeper::connect("zookeeper:2181").unwrap().login("billing", "hunter2");
+    for shown in [format!("{etcd:?} {zookeeper:?}"), format!("{:?}", Seat::new(etcd, "invoices"))] {
+        assert!(shown.contains("etcd") && !shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
+fn the_page_has_the_defaults() {
+    let page = include_str!("../../../../docs/seat.md");
+    let settings = format!("{:?}", Seat::new(Etcd::connect(["http://etcd:2379"]).unwrap(), "invoices"));
+    let shown =
+        |name: &str| settings.split_once(&format!(" {name}: ")).and_then(|(_, rest)| rest.split_once([',', ' ']));
+    for name in ["ttl", "drain", "stop_within"] {
+        let (value, _) = shown(name).unwrap_or_else(|| panic!("{name} is not in {settings}"));
+        let row = format!("| `{name}` | {} s |", value.trim_end_matches('s'));
+        assert!(page.contains(&row), "docs/seat.md does not have {row}");
+    }
+    for name in ["margin", "hold_down"] {
+        assert_eq!(shown(name).map(|(value, _)| value), Some("None"), "{name} follows from `ttl`");
+    }
+}
