@@ -234,7 +234,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         }
     }
 
-    fn deliver(&self, input: ServiceInput<A>) {
+    pub(crate) fn deliver(&self, input: ServiceInput<A>) {
         (self.deliver)(input.erase());
     }
 

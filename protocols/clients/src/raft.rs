@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod journal;
+pub mod member;
 pub mod network;
 pub mod runtime;
 pub mod server;

@@ -1,7 +1,7 @@
-//! TLS by rustls, on every connection to a server.
+//! TLS by rustls, on every connection to a server, or to a peer.
 
 use crate::{
-    env::tokio::{Boxed, Stream, Wrap},
+    env::tokio::{Accept, Boxed, Stream, Wrap},
     site::Endpoint,
 };
 use std::io;
@@ -9,7 +9,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+use tokio_rustls::{TlsAcceptor, TlsConnector, rustls::pki_types::ServerName};
 
 /// Does a TLS handshake on every connection, and checks the server's certificate against `name`.
 pub struct Secure {
@@ -45,5 +45,28 @@ impl Secure {
             }
         }
         Ok(Box::new(self.connector.connect(name, stream).await?))
+    }
+}
+
+/// Accepts only who shows a certificate; which ones are trusted, the acceptor says.
+pub struct Mutual(pub TlsAcceptor);
+
+impl Accept for Mutual {
+    fn accept(&self, stream: TcpStream) -> Boxed<'_, io::Result<Stream>> {
+        Box::pin(async move {
+            let from = stream.peer_addr()?;
+            let complain = |e: &io::Error| tracing::warn!("no TLS with {from}, who has connected: {e}");
+            self.accepted(stream).await.inspect_err(complain)
+        })
+    }
+}
+
+impl Mutual {
+    async fn accepted(&self, stream: TcpStream) -> io::Result<Stream> {
+        let stream = self.0.accept(stream).await?;
+        if stream.get_ref().1.peer_certificates().is_none() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has shown no certificate"));
+        }
+        Ok(Box::new(stream))
     }
 }

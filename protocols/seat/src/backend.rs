@@ -8,30 +8,23 @@ pub(crate) mod etcd;
 pub(crate) mod kubernetes;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "raft")]
+pub(crate) mod raft;
+#[allow(dead_code, reason = "each service needs some of it")]
+mod reach;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 #[cfg(feature = "zookeeper")]
 pub(crate) mod zookeeper;
 
-use crate::lead::Fencing;
+use crate::{lead::Fencing, settings::SettingsError};
 use protocols::{
-    election::Protocol,
+    election::{Protocol, Timings},
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     payload::Opaque,
 };
 use protocols_clients::env::tokio::TokioEnv;
-#[cfg(any(
-    feature = "consul",
-    feature = "etcd",
-    feature = "redis",
-    feature = "postgres",
-    feature = "kubernetes",
-    feature = "zookeeper"
-))]
-use protocols_clients::env::tokio::{EnvSettings, Wrap};
-#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "zookeeper"))]
-use protocols_clients::site::Endpoint;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -88,6 +81,11 @@ pub trait Service {
     fn session(&self) -> Option<Session> {
         None
     }
+    /// Takes a seat on this service for this member; says who all members are, if the service knows them.
+    fn claimed(&self, seat: &str, member: &str, timings: &Timings) -> Result<Option<Vec<String>>, SettingsError> {
+        let _ = (seat, member, timings);
+        Ok(None)
+    }
     /// What a seat's keys are called by.
     fn place(&self, seat: &str) -> String {
         seat.to_owned()
@@ -103,84 +101,11 @@ pub enum AddressError {
     None,
     #[error("`{0}` is no address of this service: use `{1}`")]
     Wrong(String, &'static str),
+    #[error("the member `{0}` is there twice")]
+    Twice(String),
     #[error("`{0}` asks for TLS: use `connect_tls`, of the feature `tls`")]
     Tls(String),
     /// Not shown: it is a secret.
     #[error("the token is empty, or has other characters than visible ones of ASCII")]
     Token,
-}
-
-/// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
-#[cfg(any(
-    feature = "consul",
-    feature = "etcd",
-    feature = "redis",
-    feature = "postgres",
-    feature = "kubernetes",
-    feature = "zookeeper"
-))]
-pub(crate) fn fresh_env() -> TokioEnv {
-    env_with(None)
-}
-
-/// The same, with something around each of its connections.
-#[cfg(any(
-    feature = "consul",
-    feature = "etcd",
-    feature = "redis",
-    feature = "postgres",
-    feature = "kubernetes",
-    feature = "zookeeper"
-))]
-fn env_with(wrap: Option<Arc<dyn Wrap>>) -> TokioEnv {
-    use std::hash::{BuildHasher, RandomState};
-    let seed = RandomState::new().hash_one(std::process::id());
-    TokioEnv::with(EnvSettings { seed, wrap, ..EnvSettings::default() })
-}
-
-/// How a service is spoken to by TLS.
-#[cfg(all(
-    feature = "tls",
-    any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper")
-))]
-#[derive(Clone, Copy)]
-pub(crate) struct Handshake {
-    /// The application protocol that is offered; none if empty.
-    pub(crate) alpn: &'static [u8],
-    /// Whether the server must be asked for TLS first.
-    pub(crate) asks: bool,
-}
-
-/// A world of which each connection is encrypted.
-#[cfg(all(
-    feature = "tls",
-    any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper")
-))]
-pub(crate) fn secure_env(tls: &tokio_rustls::rustls::ClientConfig, handshake: Handshake) -> TokioEnv {
-    let mut tls = tls.clone();
-    tls.alpn_protocols = if handshake.alpn.is_empty() { Vec::new() } else { vec![handshake.alpn.to_vec()] };
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
-    env_with(Some(Arc::new(protocols_clients::tls::Secure { connector, name: None, asks: handshake.asks })))
-}
-
-/// An address as errors print it: without what may be a password.
-#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper"))]
-pub(crate) fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        (_, None) if !address.contains("pass") => address.to_owned(),
-        _ => "the address".to_owned(),
-    }
-}
-
-/// Reads `host:port`; a port is not needed.
-#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "zookeeper"))]
-pub(crate) fn endpoint(address: &str, port: u16) -> Option<Endpoint> {
-    let (host, port) = match address.rsplit_once(':') {
-        // An IPv6 address has its port behind the bracket.
-        Some((host, number)) if !number.ends_with(']') => (host, number.parse().ok()?),
-        _ => (address, port),
-    };
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    (!host.is_empty() && !host.contains(['/', '@', ' '])).then(|| Endpoint { host: host.to_owned(), port })
 }

@@ -41,7 +41,7 @@
 #![forbid(unsafe_code)]
 
 /// The book's page, whose example compiles.
-#[cfg(all(doctest, feature = "etcd", feature = "postgres", feature = "signal"))]
+#[cfg(all(doctest, feature = "etcd", feature = "postgres", feature = "raft", feature = "signal", feature = "tls"))]
 #[doc = include_str!("../../../docs/seat.md")]
 mod page {}
 
@@ -76,6 +76,8 @@ pub use backend::etcd::Etcd;
 pub use backend::kubernetes::Kubernetes;
 #[cfg(feature = "postgres")]
 pub use backend::postgres::Postgres;
+#[cfg(feature = "raft")]
+pub use backend::raft::Raft;
 #[cfg(feature = "redis")]
 pub use backend::redis::Redis;
 #[cfg(feature = "zookeeper")]

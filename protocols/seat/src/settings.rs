@@ -4,7 +4,7 @@ use crate::{
     seat::{Parts, Seat},
 };
 use protocols::election::Timings;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// A seat's settings; [`Settings::member`] makes the seat.
 #[derive(Clone, Debug)]
@@ -26,6 +26,14 @@ pub enum SettingsError {
     Seat(String),
     #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
     Member(String),
+    #[error("`{0}` is not one of the members")]
+    Stranger(String),
+    #[error(
+        "members that elect among themselves elect for one seat: `{0}` needs another group of them, with a port and a folder of its own"
+    )]
+    Taken(String),
+    #[error("the folder {} cannot be used: {why}", folder.display())]
+    Folder { folder: PathBuf, why: String },
     #[error("a fleet of no shards has nothing to lead: use at least one")]
     Shards,
     #[error("a lease of {} ms is too short or too long: use 100 ms to a day", .0.as_millis())]
@@ -140,6 +148,7 @@ impl<B: Backend> Settings<B> {
             return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
         }
         let Settings { backend, seat, members, drain, stop_within, hold_down, .. } = self;
+        let members = backend.claimed(&seat, &member, &timings)?.unwrap_or(members);
         Ok(Seat::made(Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down }))
     }
 }
@@ -147,12 +156,15 @@ impl<B: Backend> Settings<B> {
 /// The protocol's usual timings for a lease of this length.
 fn timings(service: &impl Service, ttl: Duration) -> Timings {
     let (protocol, lease_ttl) = (service.protocol(), service.granted(nanoseconds(ttl)));
+    let shortest = protocol.election_timeout.map_or(lease_ttl, |_| lease_ttl / 2);
     Timings {
         lease_ttl,
         // A renewal that fails is made once more before the belief ends.
-        renew_interval: (protocol.renew_interval)(lease_ttl).min(lease_ttl / 3),
+        renew_interval: (protocol.renew_interval)(shortest).min(lease_ttl / 3),
         request_timeout: (lease_ttl / 3).min(protocols::types::SECOND),
         own: protocol.timers.defaults(lease_ttl),
+        // The longest one is the lease.
+        election_timeout: protocol.election_timeout.map(|_| (lease_ttl / 2, lease_ttl)),
         ..protocol.default_timings()
     }
 }

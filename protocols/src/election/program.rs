@@ -40,6 +40,7 @@ fn protocol(service: &'static Service, tokened: bool) -> Protocol {
         // Half of what was measured once: elections take more or less.
         takeover_max: |timings, _| timings.lease_ttl / 2,
         read_lease: None,
+        majority: service.is_embedded,
         timers: OwnTimers::NONE,
         promise: |_, fenced| if fenced { Promise::Holds } else { Promise::May },
         bounds: |_| Bounds::default(),

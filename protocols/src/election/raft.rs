@@ -330,18 +330,14 @@ impl Elector for Raft {
                 }
             }
             Input::Timer(RETRY) => self.next_change(out),
-            Input::Resign => self.give_up(Deposed::Resigned, None, out),
+            // A candidate withdraws with its node.
+            Input::Resign | Input::Withdraw => self.give_up(Deposed::Resigned, None, out),
             Input::Transfer(to) => self.give_up(Deposed::Resigned, Some(to), out),
             Input::Fenced => self.give_up(Deposed::Fenced, None, out),
             Input::AddVoter(node) => self.change(Change::AddVoter(node), out),
             Input::RemoveVoter(node) => self.change(Change::RemoveVoter(node), out),
             // The timer of a renewed or ended belief; openraft handles its peers, state and watch itself.
-            Input::Timer(_)
-            | Input::Service(_)
-            | Input::Peer { .. }
-            | Input::Persisted
-            | Input::StandAside(_)
-            | Input::Withdraw => {}
+            Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted | Input::StandAside(_) => {}
         }
     }
 }

@@ -65,6 +65,11 @@ pub const fn kubernetes() -> Service {
     Service::of(&kubernetes::SERVICE)
 }
 
+/// No service: the processes elect one of them by a majority of their own, as Raft does.
+pub const fn quorum() -> Service {
+    Service::of(&service::raft::SERVICE)
+}
+
 /// The resource that the leader protects: a sequence at `http://store/sequence`, or a [`Database`].
 #[derive(Clone, Debug)]
 pub struct Store {

@@ -2,11 +2,13 @@
 
 mod clocks;
 mod disk;
+mod listening;
 
-use super::world::{Env, Listener};
+use super::world::Env;
 use crate::site::Endpoint;
 pub use clocks::{Clocks, Sleep};
 pub use disk::TokioDisk;
+pub use listening::Listening;
 use protocols::{clock::Now, point::Point};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -14,7 +16,7 @@ use std::{
     fmt,
     future::Future,
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -45,6 +47,15 @@ pub trait Wrap: Send + Sync {
     fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>>;
 }
 
+/// A layer between TCP and a server, such as TLS.
+pub trait Accept: Send + Sync {
+    /// Wraps a connection that was accepted.
+    ///
+    /// # Errors
+    /// A failed handshake.
+    fn accept(&self, stream: TcpStream) -> Boxed<'_, io::Result<Stream>>;
+}
+
 /// A listener for named points.
 pub trait Points: Send + Sync {
     /// Called when the process reaches a point. The process continues once this returns.
@@ -58,8 +69,10 @@ pub struct EnvSettings {
     pub seed: u64,
     /// The process's own clocks; by default the machine's.
     pub clocks: Option<Clocks>,
-    /// Applied to every connection.
+    /// Applied to every connection that is dialled.
     pub wrap: Option<Arc<dyn Wrap>>,
+    /// Applied to every connection that is accepted.
+    pub accept: Option<Arc<dyn Accept>>,
     /// Is told of named points.
     pub points: Option<Arc<dyn Points>>,
     /// The address that listeners bind to; loopback by default.
@@ -135,28 +148,6 @@ impl Drop for Task {
     }
 }
 
-#[derive(Debug)]
-pub struct Listening(TcpListener);
-
-impl Listening {
-    /// The listener's address.
-    ///
-    /// # Errors
-    /// The system cannot tell it.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
-impl Listener for Listening {
-    type Stream = Stream;
-    async fn accept(&mut self) -> io::Result<Stream> {
-        let (stream, _) = self.0.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(Box::new(stream))
-    }
-}
-
 impl Env for TokioEnv {
     type Stream = Stream;
     type Listener = Listening;
@@ -200,7 +191,8 @@ impl Env for TokioEnv {
 
     async fn listen(&self, port: u16) -> io::Result<Listening> {
         let address = self.shared.settings.listen_on.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        TcpListener::bind((address, port)).await.map(Listening)
+        let listener = TcpListener::bind((address, port)).await?;
+        Ok(Listening::new(listener, self.shared.settings.accept.clone()))
     }
 
     fn random(&self) -> u64 {

@@ -15,7 +15,16 @@ use openraft::{
         VoteRequest, VoteResponse,
     },
 };
-use std::{collections::BTreeMap, future::Future, io, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     io::{AsyncWriteExt, ReadHalf, WriteHalf},
     sync::{
@@ -45,19 +54,35 @@ impl<E: Env> Clone for Links<E> {
 
 struct Link<E: Env> {
     calls: UnboundedSender<Call>,
+    stands: Arc<AtomicBool>,
     _task: E::Task,
 }
 
 impl<E: Env> Links<E> {
-    /// Links to `peers`, by their ids. Nothing is dialled yet.
-    pub fn new(env: E, peers: impl IntoIterator<Item = (u64, Endpoint)>) -> Self {
+    /// Links to `peers`, by their ids. Nothing is dialled yet. `dial_within` is how long dialling may take at least,
+    /// nanoseconds; with zero, it is what the request has.
+    pub fn new(env: E, fleet: Option<u64>, dial_within: u64, peers: impl IntoIterator<Item = (u64, Endpoint)>) -> Self {
         let link = |(id, endpoint)| {
             let (calls, to_call) = unbounded_channel();
-            let task = env.spawn(Dialler { env: env.clone(), endpoint, calls: to_call, number: 0 }.run());
-            (id, Link { calls, _task: task })
+            let stands = Arc::new(AtomicBool::new(true));
+            let dialler = Dialler {
+                env: env.clone(),
+                fleet,
+                stands: stands.clone(),
+                dial_within,
+                endpoint,
+                calls: to_call,
+                number: 0,
+            };
+            (id, Link { calls, stands, _task: env.spawn(dialler.run()) })
         };
         let links = Arc::new(peers.into_iter().map(link).collect());
         Links { env, links }
+    }
+
+    /// Whether that node stands for election, as it said last.
+    pub fn stands(&self, id: u64) -> bool {
+        self.links.get(&id).is_none_or(|link| link.stands.load(Ordering::Relaxed))
     }
 
     /// Sends a request to `to`, and waits for the answer for at most `ttl` nanoseconds.
@@ -77,6 +102,9 @@ impl<E: Env> Links<E> {
 /// Keeps the connection to one peer.
 struct Dialler<E> {
     env: E,
+    fleet: Option<u64>,
+    stands: Arc<AtomicBool>,
+    dial_within: u64,
     endpoint: Endpoint,
     calls: UnboundedReceiver<Call>,
     number: u64,
@@ -89,6 +117,8 @@ impl<E: Env> Dialler<E> {
             if call.answer.is_closed() || patience == 0 {
                 continue;
             }
+            // Several round trips, with TLS: they may take longer than a heartbeat has.
+            let patience = patience.max(self.dial_within);
             match self.env.timeout(patience, self.env.connect(&self.endpoint)).await {
                 // It returns when the connection breaks or is dropped; unanswered calls then fail.
                 Some(Ok(stream)) => drop(self.converse(stream, call).await),
@@ -103,7 +133,9 @@ impl<E: Env> Dialler<E> {
         let (reader, mut writer) = tokio::io::split(stream);
         let mut frames: Frames<ReadHalf<E::Stream>> = Frames::new(reader);
         let mut waiting: BTreeMap<u64, (u64, oneshot::Sender<Answer>)> = BTreeMap::new();
-        self.send(&mut writer, first, &mut waiting).await?;
+        if self.env.now().mono < first.due {
+            self.send(&mut writer, first, &mut waiting).await?;
+        }
         loop {
             let due = waiting.values().map(|(due, _)| *due).min();
             let overdue = async {
@@ -115,7 +147,8 @@ impl<E: Env> Dialler<E> {
             tokio::select! {
                 biased;
                 answer = frames.next::<Numbered<Answer>>() => {
-                    let Numbered { number, body } = answer?;
+                    let Numbered { number, stands, body, .. } = answer?;
+                    self.stands.store(stands.unwrap_or(true), Ordering::Relaxed);
                     if let Some((_, answer)) = waiting.remove(&number) {
                         // The caller may have given up.
                         let _ = answer.send(body);
@@ -138,7 +171,7 @@ impl<E: Env> Dialler<E> {
     ) -> io::Result<()> {
         let Call { request, due, answer } = call;
         self.number += 1;
-        let bytes = frame(&Numbered { number: self.number, body: request })?;
+        let bytes = frame(&Numbered { number: self.number, fleet: self.fleet, stands: None, body: request })?;
         waiting.insert(self.number, (due, answer));
         let patience = due.saturating_sub(self.env.now().mono);
         let written = self.env.timeout(patience, async {

@@ -22,6 +22,12 @@ const LENGTH: usize = 4;
 pub struct Numbered<T> {
     /// The requester's counter; the answer repeats it.
     pub number: u64,
+    /// The sender's, if it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<u64>,
+    /// Of an answer: whether the node stands for election. In a fleet, not all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands: Option<bool>,
     pub body: T,
 }
 
@@ -173,8 +179,10 @@ mod tests {
 
     #[test]
     fn frames_come_out_as_they_went_in() {
-        let mut bytes = frame(&Numbered { number: 7, body: Change::Add(3) }).unwrap();
-        bytes.extend(frame(&Numbered { number: 8, body: Change::Remove(2) }).unwrap());
+        let mut bytes = frame(&Numbered { number: 7, fleet: None, stands: None, body: Change::Add(3) }).unwrap();
+        bytes.extend(
+            frame(&Numbered { number: 8, fleet: Some(9), stands: Some(true), body: Change::Remove(2) }).unwrap(),
+        );
         let mut frames = Frames::new(&bytes[..]);
         let [first, second]: [Numbered<Change>; 2] = [now(frames.next()).unwrap(), now(frames.next()).unwrap()];
         assert_eq!((first.number, first.body), (7, Change::Add(3)));

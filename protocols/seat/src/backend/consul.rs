@@ -1,4 +1,7 @@
-use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env, without_password};
+use super::{
+    AddressError, Backend, Deliver, Running, Service,
+    reach::{endpoint, fresh_env, without_password},
+};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, consul::from_sending},
@@ -61,7 +64,7 @@ impl Consul {
     pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
         let agent = address.strip_prefix("https://").and_then(|bare| at(bare, 8501));
         let agent = agent.ok_or_else(|| AddressError::Wrong(shown(address), "https://HOST:PORT"))?;
-        let env = super::secure_env(tls, super::Handshake { alpn: b"", asks: false });
+        let env = super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false });
         Ok(Consul { env, agent, token: None })
     }
 

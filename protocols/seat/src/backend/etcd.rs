@@ -1,4 +1,7 @@
-use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env, without_password};
+use super::{
+    AddressError, Backend, Deliver, Running, Service,
+    reach::{endpoint, fresh_env, without_password},
+};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, etcd::from_sending},
@@ -53,8 +56,8 @@ impl Etcd {
             None => Err(AddressError::Wrong(without_password(address), FORM)),
         };
         // gRPC wants HTTP/2 to be negotiated.
-        let handshake = super::Handshake { alpn: b"h2", asks: false };
-        Ok(Etcd::with(super::secure_env(tls, handshake), all(addresses, read)?))
+        let handshake = super::reach::Handshake { alpn: b"h2", asks: false };
+        Ok(Etcd::with(super::reach::secure_env(tls, handshake), all(addresses, read)?))
     }
 
     /// The same as a user of etcd's, where it asks for one. The user has to read and write what begins with

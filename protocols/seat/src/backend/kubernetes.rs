@@ -1,4 +1,4 @@
-use super::{Backend, Counted, Deliver, Running, Service, fresh_env};
+use super::{Backend, Counted, Deliver, Running, Service, reach::fresh_env};
 use crate::lead::Fenced;
 use kube::{Client, Error};
 use protocols::{

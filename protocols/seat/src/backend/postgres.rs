@@ -1,4 +1,7 @@
-use super::{AddressError, Backend, Deliver, Running, Service, fresh_env, without_password};
+use super::{
+    AddressError, Backend, Deliver, Running, Service,
+    reach::{fresh_env, without_password},
+};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, db_row},
@@ -52,12 +55,12 @@ impl Postgres {
         use tokio_postgres::config::SslNegotiation;
         let mut login = read(address)?;
         let handshake = match login.get_ssl_negotiation() {
-            SslNegotiation::Direct => super::Handshake { alpn: b"postgresql", asks: false },
-            _ => super::Handshake { alpn: b"", asks: true },
+            SslNegotiation::Direct => super::reach::Handshake { alpn: b"postgresql", asks: false },
+            _ => super::reach::Handshake { alpn: b"", asks: true },
         };
         // The connection that it gets is encrypted already.
         login.ssl_mode(SslMode::Disable).ssl_negotiation(SslNegotiation::Postgres);
-        Postgres::with(super::secure_env(tls, handshake), login, address)
+        Postgres::with(super::reach::secure_env(tls, handshake), login, address)
     }
 
     fn with(env: TokioEnv, login: Config, address: &str) -> Result<Self, AddressError> {

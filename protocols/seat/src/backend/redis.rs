@@ -1,4 +1,7 @@
-use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env, without_password};
+use super::{
+    AddressError, Backend, Deliver, Running, Service,
+    reach::{endpoint, fresh_env, without_password},
+};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, redis_fenced},
@@ -48,7 +51,7 @@ impl Redis {
         let Some(bare) = address.strip_prefix("rediss://") else {
             return Err(AddressError::Wrong(without_password(address), FORM));
         };
-        let env = super::secure_env(tls, super::Handshake { alpn: b"", asks: false });
+        let env = super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false });
         Redis::with(env, &format!("redis://{bare}"), address, FORM)
     }
 

@@ -1,4 +1,7 @@
-use super::{AddressError, Backend, Deliver, Heard, Running, Service, Session, endpoint, fresh_env, without_password};
+use super::{
+    AddressError, Backend, Deliver, Heard, Running, Service, Session,
+    reach::{endpoint, fresh_env, without_password},
+};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, zk_election::from_sending},
@@ -59,7 +62,7 @@ impl Zookeeper {
     /// An address that cannot be used.
     #[cfg(feature = "tls")]
     pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
-        Zookeeper::with(super::secure_env(tls, super::Handshake { alpn: b"", asks: false }), address)
+        Zookeeper::with(super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false }), address)
     }
 
     /// The same as a user, by ZooKeeper's scheme `digest`: the seat's nodes are open to no other user. Log all members

@@ -1,5 +1,7 @@
 //! What needs no service. Everything else is tested in `sim/examples/seat/`.
 
+mod raft;
+
 use fencepost_seat::{AddressError, Consul, Etcd, Postgres, Redis, Seat, Zookeeper};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use std::sync::Arc;

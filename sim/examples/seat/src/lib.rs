@@ -1,6 +1,8 @@
 //! The invoices of `sim/examples/invoices`, charged by whoever has the seat.
 
-use fencepost_seat::{Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat, Zookeeper};
+use fencepost_seat::{
+    Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Raft, Redis, Seat, Zookeeper,
+};
 use std::{env, future::pending, time::Duration};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{NoTls, Transaction};
@@ -45,6 +47,13 @@ pub async fn on_postgres() -> Result<(), Error> {
 #[tokio::main]
 pub async fn on_zookeeper() -> Result<(), Error> {
     run(Zookeeper::connect("zookeeper:2181")?).await
+}
+
+/// No service: the three elect one of them.
+#[tokio::main]
+pub async fn among_themselves() -> Result<(), Error> {
+    let members = ["n1", "n2", "n3"].map(|name| (name, format!("{name}:7000")));
+    run(Raft::in_clear(members, "raft")?).await
 }
 
 pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! One seat that is led more than once, and what does not reach from one leadership into the next.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, all, at, find, here, lines, play, settings, sleep_s, until_s};
+use crate::world::{HANDOFF_S, Part, SERVED, SERVICES, all, at, find, here, lines, play, settings, sleep_s, until_s};
 use fencepost_seat::{Backend, Ended, Fenced};
 use std::{cell::RefCell, future::pending, time::Duration};
 use tokio::time::{Instant, timeout};
@@ -180,7 +180,7 @@ impl Part for Recovers {
 
 #[test]
 fn who_is_refused_after_it_has_led_well_waits_no_longer_than_the_first_time() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(Recovers));
         println!("{}:{}", service.name, all(&lines));
         let long = at(&lines, "n1, round 6: Ok(Resigned)") - at(&lines, "n1, round 5: Ok(Refused)");
@@ -214,7 +214,7 @@ impl Part for Outlives {
 
 #[test]
 fn a_handle_that_outlives_its_leadership_says_that_it_is_over() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(Outlives));
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1 has time: true");

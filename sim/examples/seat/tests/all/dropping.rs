@@ -1,6 +1,8 @@
 //! What is dropped leaves nothing behind.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, all, at, lines, lines_with, node, play, settings, sleep_s, until_s};
+use crate::world::{
+    HANDOFF_S, Part, SERVED, SERVICES, all, at, lines, lines_with, node, play, settings, sleep_s, until_s,
+};
 use fencepost_seat::{Backend, Fenced};
 use scenarios::fault::{Fault, Who};
 use std::{future::pending, time::Duration};
@@ -113,7 +115,7 @@ impl Part for GivesUpAsking {
 
 #[test]
 fn who_gives_up_while_it_asks_gives_back_what_it_gets_and_asks_for_no_more() {
-    for service in SERVICES {
+    for service in SERVED {
         let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 300_000, for_ms: None };
         let lines = lines_with(service, || play(GivesUpAsking), vec![(1.5, slow)]);
         println!("{}:{}", service.name, all(&lines));
@@ -190,7 +192,7 @@ impl Part for DropsServing {
 
 #[test]
 fn serving_can_be_dropped() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(DropsServing));
         println!("{}:{}", service.name, all(&lines));
         let dropped = at(&lines, "n1 drops it");

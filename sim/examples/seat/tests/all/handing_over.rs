@@ -1,6 +1,8 @@
 //! A lease that goes to a named successor, and shards that go to whom they belong to.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, all, at, figures, find, here, lines, play, settings, sleep_s, until_s};
+use crate::world::{
+    HANDOFF_S, Part, SERVED, SERVICES, all, at, figures, find, here, lines, play, settings, sleep_s, until_s,
+};
 use fencepost_seat::{Backend, Etcd, Fenced, Redis, Seat};
 use std::{env, future::pending, time::Duration};
 use tokio::time::Instant;
@@ -94,7 +96,7 @@ impl Part for ToWhoIsGone {
 
 #[test]
 fn a_successor_that_is_gone_delays_the_next_by_a_lease_at_most() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(ToWhoIsGone));
         println!("{}:{}", service.name, all(&lines));
         let next = at(&lines, "n2 leads: Ok(())") - at(&lines, "n1 has finished: Ok(())");
@@ -213,7 +215,7 @@ impl Part for Stuck {
 
 #[test]
 fn who_does_not_stop_in_one_shard_lets_go_of_the_others() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(Stuck));
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1: a fleet of no shards has nothing to lead: use at least one");

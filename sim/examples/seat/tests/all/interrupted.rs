@@ -1,8 +1,8 @@
 //! What does not end a leadership, what does, and what must not begin one.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVICES, TTL_S, all, at, figures, find, here, lines, lines_with, node, play, play_on_one_thread,
-    settings, sleep_s, until_s,
+    HANDOFF_S, Part, SERVED, SERVICES, TTL_S, all, at, figures, find, here, lines, lines_with, node, play,
+    play_on_one_thread, settings, sleep_s, until_s,
 };
 use fencepost_seat::{Backend, Fenced, Seat};
 use protocols::service::etcd;
@@ -61,7 +61,7 @@ fn a_connection_that_hangs_costs_no_leadership() {
 #[test]
 fn a_lease_that_the_service_has_forgotten_is_lost() {
     // On Kubernetes the leader writes its Lease again, as client-go's does.
-    for service in SERVICES.into_iter().filter(|service| service.name != "kubernetes") {
+    for service in SERVED.into_iter().filter(|service| service.name != "kubernetes") {
         let lost = Fault::LoseData { node: Who::Service, restart_after_ms: Some(100.0) };
         let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
         println!("{}:{}", service.name, all(&lines));
@@ -210,7 +210,7 @@ impl Part for Namesakes {
 
 #[test]
 fn who_has_the_same_name_does_not_take_the_lease_for_its_own() {
-    for service in SERVICES {
+    for service in SERVED {
         let (from, to) = (vec![Who::Service], vec![node("n2")]);
         let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(2_000.0) };
         let lines = lines_with(service, || play(Namesakes), vec![(3.5, deaf)]);
@@ -242,7 +242,7 @@ impl Part for LongerNames {
 
 #[test]
 fn a_seat_whose_name_begins_like_anothers_is_another_seat() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(LongerNames));
         println!("{}:{}", service.name, all(&lines));
         assert!(at(&lines, "n1 leads") < 1.0 && at(&lines, "n2 leads") < 3.0);
@@ -275,7 +275,7 @@ impl Part for Looks {
 
 #[test]
 fn the_status_names_the_leader_and_says_whether_the_service_answers() {
-    for service in SERVICES {
+    for service in SERVED {
         let cut =
             Fault::Partition { from: vec![node("n2")], to: vec![Who::Service], one_way: false, for_ms: Some(8_000.0) };
         let lines = lines_with(service, || play(Looks), vec![(8.0, cut)]);

@@ -1,7 +1,7 @@
 //! How a seat learns that its leadership is over.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVICES, all, at, figures, find, here, lines, lines_with, node, play, settings, sleep_s,
+    HANDOFF_S, Part, SERVED, SERVICES, all, at, figures, find, here, lines, lines_with, node, play, settings, sleep_s,
 };
 use fencepost_seat::{Backend, Fenced};
 use scenarios::fault::{Fault, Who};
@@ -52,7 +52,7 @@ fn next(lines: &[sim::program::Line]) -> f64 {
 
 #[test]
 fn a_leader_that_is_cut_off_stops_before_its_lease_ends() {
-    for service in SERVICES {
+    for service in SERVED {
         let cut = Fault::Partition { from: vec![node("n1")], to: vec![Who::Service], one_way: false, for_ms: None };
         let lines = lines_with(service, || play(Serves), vec![(8.0, cut)]);
         println!("{}:{}", service.name, all(&lines));
@@ -82,7 +82,7 @@ fn a_leader_that_was_paused_knows_it_when_it_goes_on() {
 
 #[test]
 fn answers_that_take_long_do_not_prolong_a_belief() {
-    for service in SERVICES {
+    for service in SERVED {
         // An answer is on its way for so long, and the request is not.
         let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 800_000, for_ms: None };
         let cut = Fault::Partition { from: vec![node("n1")], to: vec![Who::Service], one_way: false, for_ms: None };
@@ -122,7 +122,7 @@ impl Part for Refused {
 
 #[test]
 fn who_is_refused_steps_down_and_waits_longer_each_time() {
-    for service in SERVICES {
+    for service in SERVED {
         let lines = lines(service, || play(Refused));
         println!("{}:{}", service.name, all(&lines));
         let times: Vec<f64> =
@@ -156,7 +156,7 @@ impl Part for Two {
 
 #[test]
 fn seats_share_a_connection_and_nothing_else() {
-    for service in SERVICES {
+    for service in SERVED {
         let kill = Fault::Kill { node: node("n2"), restart_after_ms: None };
         let lines = lines_with(service, || play(Two), vec![(10.0, kill)]);
         println!("{}:{}", service.name, all(&lines));

@@ -12,7 +12,7 @@ mod sessions;
 mod watching;
 mod world;
 
-use fencepost::{World, consul, database, etcd, kubernetes, postgres, redis, scenarios, zookeeper};
+use fencepost::{World, consul, database, etcd, kubernetes, postgres, quorum, redis, scenarios, zookeeper};
 use std::{env, time::Duration};
 
 /// A belief ends before its lease.
@@ -76,6 +76,14 @@ fn swept_on_zookeeper() {
     println!(
         "{:?}",
         world().every_scenario().belief_overlap(NONE).service(zookeeper()).fleet(3, seat::on_zookeeper).check()
+    );
+}
+
+#[test]
+fn swept_among_themselves() {
+    println!(
+        "{:?}",
+        world().every_scenario().belief_overlap(NONE).service(quorum()).fleet(3, seat::among_themselves).check()
     );
 }
 

@@ -1,7 +1,7 @@
 //! What operators do to the sessions of Consul, and what a session must not outlive.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVICES, all, at, figures, find, lines, lines_with, node, play, settings, sleep_s, until_s,
+    HANDOFF_S, Part, SERVED, all, at, figures, find, lines, lines_with, node, play, settings, sleep_s, until_s,
 };
 use fencepost_seat::{Backend, Fenced};
 use protocols::service::{consul, zookeeper};
@@ -178,7 +178,7 @@ impl Drop for Stops {
 
 #[test]
 fn a_lease_that_is_over_runs_out_even_if_the_work_does_not_stop() {
-    for service in SERVICES {
+    for service in SERVED {
         // What n1 asks for is done, and the answers come too late.
         let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 2_500_000, for_ms: None };
         let lines = lines_with(service, || play(WorksOn), vec![(8.0, slow)]);

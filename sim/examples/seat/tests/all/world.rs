@@ -1,10 +1,10 @@
 //! A world with one service and three processes, of which each does its own part.
 
 use fencepost_libc::main_of;
-use fencepost_seat::{Backend, Consul, Etcd, Fenced, Kubernetes, Postgres, Redis, Seat, Settings, Zookeeper};
+use fencepost_seat::{Backend, Consul, Etcd, Fenced, Kubernetes, Postgres, Raft, Redis, Seat, Settings, Zookeeper};
 use protocols::{
     election::program,
-    service::{Service, consul, etcd, kubernetes, postgres, redis, zookeeper},
+    service::{Service, consul, etcd, kubernetes, postgres, raft, redis, zookeeper},
 };
 use scenarios::{
     Params, Plan,
@@ -25,8 +25,13 @@ pub const TTL_S: f64 = 3.0;
 pub const HANDOFF_S: f64 = 1.6;
 
 /// The services on which seats stand.
-pub const SERVICES: [&Service; 6] =
+pub const SERVED: [&Service; 6] =
     [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &kubernetes::SERVICE, &consul::SERVICE, &zookeeper::SERVICE];
+/// The same, and none: the members elect one of them.
+pub const SERVICES: [&Service; 7] = {
+    let [a, b, c, d, e, f] = SERVED;
+    [a, b, c, d, e, f, &raft::SERVICE]
+};
 
 /// Durations that differ by service, seconds.
 #[derive(Clone, Copy)]
@@ -47,6 +52,8 @@ pub fn figures(service: &str) -> Figures {
         "consul" => Figures { duration: 75.0, ttl: 10.0, belief: 9.0, lease: 31.0 },
         // The belief is two thirds of it, and the server looks for sessions to end every two seconds.
         "zookeeper" => Figures { duration: 40.0, ttl: 6.0, belief: 3.4, lease: 8.0 },
+        // Votes are given after a lease, and asked for up to a lease later.
+        "raft" => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.8, lease: TTL_S * 2.1 },
         _ => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.9, lease: TTL_S },
     }
 }
@@ -117,6 +124,9 @@ fn play_in(runtime: &mut Builder, part: impl Part) {
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
+        // A part leaves its seat when it likes.
+        let votes = service == "raft" && name != "n1";
+        let _witness = votes.then(|| settings(among("witness")).member(format!("{name}-votes")).unwrap());
         match service.as_str() {
             "consul" => part.play(&name, Consul::connect("http://consul").unwrap()).await,
             "etcd" => part.play(&name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
@@ -124,6 +134,7 @@ fn play_in(runtime: &mut Builder, part: impl Part) {
                 let config = kube::Config::new("http://apiserver:6443".parse().unwrap());
                 part.play(&name, Kubernetes::new(kube::Client::try_from(config).unwrap(), "default")).await
             }
+            "raft" => part.play(&name, among("raft")).await,
             "redis" => part.play(&name, Redis::connect("redis://redis").unwrap()).await,
             "zookeeper" => part.play(&name, Zookeeper::connect("zookeeper/services").unwrap()).await,
             _ => part.play(&name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
@@ -131,6 +142,13 @@ fn play_in(runtime: &mut Builder, part: impl Part) {
         // A process that ends is started again.
         std::future::pending::<()>().await;
     });
+}
+
+/// The three processes of the world, who elect one of them, and two witnesses beside them.
+fn among(folder: &str) -> Raft {
+    let members = ["n1", "n2", "n3"].map(|name| (name, format!("{name}:7000")));
+    let witnesses = [("n2-votes", "n2:7001".to_owned()), ("n3-votes", "n3:7001".to_owned())];
+    Raft::in_clear(members.into_iter().chain(witnesses), folder).unwrap()
 }
 
 /// The figures of the service that this process finds in its world.
