@@ -246,8 +246,13 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 /// Protocols that differ from another one in a detail, and are swept only by name.
-pub const VARIED: [&Protocol; 3] =
-    [&etcd::from_sending::PROTOCOL, &consul::from_sending::PROTOCOL, &zk_election::from_sending::PROTOCOL];
+pub const VARIED: [&Protocol; 5] = [
+    &etcd::from_sending::PROTOCOL,
+    &consul::from_sending::PROTOCOL,
+    &zk_election::from_sending::PROTOCOL,
+    &pg_advisory::from_sending::PROTOCOL,
+    &redlock::from_sending::PROTOCOL,
+];
 
 /// The protocol called `name` that wraps or varies another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {

@@ -19,8 +19,7 @@ use protocols::{
     election::pg_advisory::KEPT_IN_POOL,
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
-    payload::Nothing,
-    service::postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS},
+    service::postgres::{Api, CHECK_INS, Keepalive, POOLED, Reply, Request, SERVICE, SESSIONS, Watch},
 };
 pub use session::{DATABASE, Options, USER, usual_login};
 use std::sync::Arc;
@@ -136,7 +135,8 @@ impl<E: Env> Backend for Postgres<E> {
         Box::pin(async move { within(&connector.env, timeout, connector.carry_out(&request)).await })
     }
 
-    fn stream(&self, request: Nothing, _: Stream<Api>) -> Option<Boxed<Failure>> {
-        match request {}
+    fn stream(&self, Watch { session }: Watch, _: Stream<Api>) -> Option<Boxed<Failure>> {
+        let connector = self.0.clone();
+        Some(Box::pin(async move { connector.ended(session).await }))
     }
 }

@@ -1,7 +1,12 @@
 //! Independent Redis servers, as Redlock uses them: a client of [`super::redis`] for each. Every server has its own
 //! queue, so a silent one does not delay the others.
 
-use crate::{client, env::Env, redis, site::Endpoint};
+use crate::{
+    client,
+    env::Env,
+    redis::{self, Redis},
+    site::Endpoint,
+};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
@@ -23,15 +28,36 @@ pub fn client<E: Env>() -> client::Client<E> {
 pub async fn run<E: Env>(
     env: E,
     endpoints: Vec<Endpoint>,
-    mut outputs: UnboundedReceiver<ServiceOutput>,
+    outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
 ) {
     let member = |endpoint: Endpoint| {
         let (sender, receiver) = unbounded_channel();
         (sender, env.spawn(redis::run_by_steps(env.clone(), endpoint, receiver, deliver.clone())))
     };
-    // Dropping a task stops it.
-    let members: Vec<(UnboundedSender<ServiceOutput>, E::Task)> = endpoints.into_iter().map(member).collect();
+    distribute::<E>(endpoints.into_iter().map(member).collect(), outputs, deliver).await;
+}
+
+/// The same on connections that several electors share.
+pub async fn run_on<E: Env>(
+    env: E,
+    servers: Vec<Redis<E>>,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Clone + Send + Sync + 'static,
+) {
+    let member = |server: Redis<E>| {
+        let (sender, receiver) = unbounded_channel();
+        (sender, env.spawn(server.run(receiver, deliver.clone())))
+    };
+    distribute::<E>(servers.into_iter().map(member).collect(), outputs, deliver).await;
+}
+
+/// Passes each request on to its server's client. Dropping a task stops it.
+async fn distribute<E: Env>(
+    members: Vec<(UnboundedSender<ServiceOutput>, E::Task)>,
+    mut outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput),
+) {
     while let Some(output) = outputs.recv().await {
         match output {
             ServiceOutput::Request { number, request, timeout, concurrent } => {

@@ -8,12 +8,16 @@ pub(crate) mod etcd;
 pub(crate) mod kubernetes;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres_lock;
 #[cfg(feature = "raft")]
 pub(crate) mod raft;
 #[allow(dead_code, reason = "each service needs some of it")]
 mod reach;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
+#[cfg(feature = "redis")]
+pub(crate) mod redlock;
 #[cfg(feature = "zookeeper")]
 pub(crate) mod zookeeper;
 
@@ -55,6 +59,14 @@ pub enum Heard {
     Granted(u64),
 }
 
+/// Independent servers, a majority of which is the service.
+#[derive(Clone, Copy)]
+pub struct Servers {
+    pub(crate) count: u16,
+    /// Which of them this request is for.
+    pub(crate) asked: fn(&Opaque) -> Option<usize>,
+}
+
 /// A coordination service. Clones are the same service, for several seats.
 pub trait Backend: Clone + Send + Sync + 'static + Service {
     /// Whether its leaderships have tokens.
@@ -86,6 +98,21 @@ pub trait Service {
         let _ = (seat, member, timings);
         Ok(None)
     }
+    /// The same service, for leases of this length in nanoseconds.
+    fn lasting(self, _lease: u64) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+    /// `None` if it is one service.
+    fn servers(&self) -> Option<Servers> {
+        None
+    }
+    /// Whether what a leader holds ends at once with its client, and not when a lease has run out.
+    fn ends_with_its_client(&self) -> bool {
+        false
+    }
     /// What a seat's keys are called by.
     fn place(&self, seat: &str) -> String {
         seat.to_owned()
@@ -101,10 +128,12 @@ pub enum AddressError {
     None,
     #[error("`{0}` is no address of this service: use `{1}`")]
     Wrong(String, &'static str),
-    #[error("the member `{0}` is there twice")]
-    Twice(String),
     #[error("`{0}` asks for TLS: use `connect_tls`, of the feature `tls`")]
     Tls(String),
+    #[error("a majority needs at least three servers, and there are {0}")]
+    Few(usize),
+    #[error("`{0}` is named twice, and each has one vote")]
+    Twice(String),
     /// Not shown: it is a secret.
     #[error("the token is empty, or has other characters than visible ones of ASCII")]
     Token,

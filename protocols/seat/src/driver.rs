@@ -2,9 +2,10 @@
 
 mod belief;
 mod service;
+pub(crate) mod start;
 
 use crate::{
-    backend::{Counted, Service, Session},
+    backend::{Counted, Servers, Session},
     counts::Counts,
     ended::Ended,
     state::{Order, Phase, State, Successor},
@@ -22,20 +23,15 @@ use protocols_clients::{
     timers::Timers,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::poll_fn,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
-use tokio::{
-    sync::{
-        OwnedMutexGuard,
-        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-        watch,
-    },
-    task::AbortHandle,
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender},
+    watch,
 };
-use tracing::Instrument;
 
 /// The end of the belief.
 const OVER: TimerId = ELECTOR_TIMERS;
@@ -116,6 +112,9 @@ struct Driver {
     led: bool,
     /// Whether the resource has refused the token.
     refused: bool,
+    servers: Option<Servers>,
+    /// Those that have not answered last.
+    down: BTreeSet<usize>,
     /// What the open streams are for.
     streams: BTreeMap<StreamNumber, Purpose>,
     /// What the failing requests are for; its next success ends the failure.
@@ -128,78 +127,18 @@ struct Driver {
     frozen: bool,
 }
 
-/// Aborts a task when dropped.
-struct Aborts(AbortHandle);
-
-impl Drop for Aborts {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Whoever waits for the driver must learn if it panics.
-struct Ends(Arc<State>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.phase.send_if_modified(|phase| {
-            let ends = !matches!(phase, Phase::Done(_));
-            if ends {
-                *phase = Phase::Done(Ended::UncleanStop);
-            }
-            ends
-        });
-    }
-}
-
-/// Starts a campaign, which ends by [`Order::Finish`]. `turn` is kept until then.
-pub(crate) fn start(
-    service: &impl Service,
-    course: Course,
-    state: Arc<State>,
-    orders: UnboundedReceiver<Order>,
-    turn: Arc<OwnedMutexGuard<()>>,
-) {
-    let (to_service, requests) = unbounded_channel();
-    let (answer, answers) = unbounded_channel();
-    // The driver may have ended when an answer arrives.
-    let client = service.run(requests, Arc::new(move |input| drop(answer.send(input))));
-    let client = tokio::spawn(client.in_current_span());
-    let client = Aborts(client.abort_handle());
-    let driver = Driver {
-        timers: Timers::new(state.env.clone()),
-        margin: course.margin,
-        course,
-        state,
-        to_service,
-        outputs: Vec::new(),
-        asked: BTreeMap::new(),
-        confirmed: 0,
-        first_sent: BTreeMap::new(),
-        leadership: Leadership { token: 0, valid_until: 0 },
-        led: false,
-        refused: false,
-        streams: BTreeMap::new(),
-        failing: None,
-        ending: Ending::No,
-        holds: false,
-        frozen: false,
-    };
-    let ends = Ends(driver.state.clone());
-    let course = async move {
-        let (_turn, _ends, _client) = (turn, ends, client);
-        driver.run(answers, orders).await;
-    };
-    tokio::spawn(course.in_current_span());
-}
-
 impl Driver {
-    async fn run(mut self, mut answers: UnboundedReceiver<ServiceInput>, mut orders: UnboundedReceiver<Order>) {
+    /// Returns what keeps the client, if nothing was released.
+    async fn run(
+        mut self,
+        mut answers: UnboundedReceiver<ServiceInput>,
+        mut orders: UnboundedReceiver<Order>,
+    ) -> Option<UnboundedSender<ServiceOutput>> {
         self.step(Input::Start);
         loop {
             self.settle();
             if self.is_done() {
-                return;
+                return (self.ending != Ending::Releasing).then_some(self.to_service);
             }
             let (tracker, stopping) = (self.state.tracker.clone(), matches!(self.ending, Ending::Stopping { .. }));
             let frozen = self.frozen;

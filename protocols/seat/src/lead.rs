@@ -26,7 +26,40 @@ pub trait Fencing: sealed::Sealed + Send + Sync + 'static {}
 #[derive(Debug)]
 pub enum Fenced {}
 
-/// Leaderships have no tokens, so no resource can tell an old leader from the new one.
+/// Leaderships have no tokens, so no resource can tell an old leader from the new one. Good for work that may be done
+/// twice, or that writes nothing: to warm a cache, to send what the receiver takes once.
+///
+/// What would need a token does not compile:
+///
+/// ```compile_fail,E0599
+/// # use fencepost_seat::{Lead, Unfenced};
+/// fn token(lead: &Lead<Unfenced>) -> u64 {
+///     lead.token()
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # #[cfg(feature = "postgres")]
+/// # use fencepost_seat::{FencedSql, Lead, Unfenced};
+/// async fn charge(lead: &Lead<Unfenced>, database: &mut tokio_postgres::Client) {
+///     let charge = "UPDATE invoices SET charged = true WHERE id = 7";
+///     let _ = database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await;
+/// }
+/// ```
+///
+/// With tokens, the same does:
+///
+/// ```
+/// # #[cfg(feature = "postgres")]
+/// # mod fenced {
+/// # use fencepost_seat::{FencedSql, Lead};
+/// async fn charge(lead: &Lead, database: &mut tokio_postgres::Client) -> u64 {
+///     let charge = "UPDATE invoices SET charged = true WHERE id = 7";
+///     let _ = database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await;
+///     lead.token()
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub enum Unfenced {}
 

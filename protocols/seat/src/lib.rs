@@ -76,10 +76,14 @@ pub use backend::etcd::Etcd;
 pub use backend::kubernetes::Kubernetes;
 #[cfg(feature = "postgres")]
 pub use backend::postgres::Postgres;
+#[cfg(feature = "postgres")]
+pub use backend::postgres_lock::PostgresLock;
 #[cfg(feature = "raft")]
 pub use backend::raft::Raft;
 #[cfg(feature = "redis")]
 pub use backend::redis::Redis;
+#[cfg(feature = "redis")]
+pub use backend::redlock::Redlock;
 #[cfg(feature = "zookeeper")]
 pub use backend::zookeeper::Zookeeper;
 pub use backend::{AddressError, Backend};

@@ -121,7 +121,7 @@ impl<B: Backend> Seat<B> {
             timings,
             nonce: 0,
             stored: None,
-            service: Vec::new(),
+            service: (0..backend.servers().map_or(0, |servers| servers.count)).map(NodeId).collect(),
             bugs: Default::default(),
         };
         Seat {
@@ -355,7 +355,7 @@ impl<B: Backend> Seat<B> {
             counts: self.counts.clone(),
         };
         let span = tracing::info_span!("campaign", seat = self.name(), member = self.member());
-        span.in_scope(|| driver::start(&self.backend, course, state.clone(), to_obey, turn.clone()));
+        span.in_scope(|| driver::start::start(&self.backend, course, state.clone(), to_obey, turn.clone()));
         Campaign { state, _turn: turn }
     }
 

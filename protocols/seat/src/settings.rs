@@ -74,7 +74,7 @@ impl<B: Backend> Settings<B> {
     /// How long a leader that has vanished keeps others from leading; 15 s by default. A service may round it: etcd
     /// grants whole seconds, rounded up and at least two, and Kubernetes whole seconds, rounded down. Consul grants 10
     /// to 60 s, and keeps others from leading for up to three times as long; ZooKeeper grants 4 to 40 s,
-    /// unless it is configured otherwise.
+    /// unless it is configured otherwise. A lock of PostgreSQL lasts for whole seconds, rounded up and at least two.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -149,6 +149,7 @@ impl<B: Backend> Settings<B> {
         }
         let Settings { backend, seat, members, drain, stop_within, hold_down, .. } = self;
         let members = backend.claimed(&seat, &member, &timings)?.unwrap_or(members);
+        let backend = backend.lasting(timings.lease_ttl);
         Ok(Seat::made(Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down }))
     }
 }

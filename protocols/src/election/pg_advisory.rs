@@ -23,22 +23,24 @@
 //! `pg-advisory-pooled` is the same through PgBouncer in transaction mode (pgbouncer/pgbouncer at 13a344f,
 //! `src/objects.c: release_server, find_server`): every statement goes to the server connection used last, so the lock
 //! belongs to the pool. The next candidate is on the same session, in which the lock is re-entrant, and gets it too.
-//! All candidates lead from the start. start.
+//! All candidates lead from the start.
+
+pub mod from_sending;
 
 use super::{
     OwnTimers, Preference, Promise, Protocol, Setup, Transport,
-    asking::{Asking, POLL, RENEW, RETRIED},
+    asking::{Asking, EXPIRE, POLL, RENEW, RETRIED},
     hazard,
     promise::{self, UNFENCED},
 };
 use crate::{
     bug::{Bug, Shown},
     clock::Now,
-    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, StreamNumber, boxed},
     error::Failure,
     payload::Nothing,
     point::Point,
-    service::postgres::{self, Keepalive, Reply, Request, key_of},
+    service::postgres::{self, Keepalive, Reply, Request, Watch, key_of, seat_key},
     types::{Leadership, MILLISECOND, SECOND},
 };
 
@@ -68,7 +70,7 @@ pub const PROTOCOL: Protocol = Protocol {
     parameters: &[],
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
-    elector: |setup| boxed(PgAdvisory::new(setup)),
+    elector: |setup| boxed(PgAdvisory::new(setup, Counting::Nothing)),
     promise: |hazard, _| match hazard {
         hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_SERVICE => UNFENCED,
         hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
@@ -116,11 +118,17 @@ pub const POOLED: Protocol = Protocol {
     ..PROTOCOL
 };
 
-/// A belief that does not expire.
-const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
-
 /// How long Linux retransmits unacknowledged data before the connection fails, nanoseconds (`tcp_retries2` = 15).
 const KERNEL_GIVES_UP: u64 = 924_600 * MILLISECOND;
+
+/// How long a leader believes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Counting {
+    /// Until a ping fails.
+    Nothing,
+    /// For a TTL from when the last answered request was sent, and no longer than the session as the client sees it.
+    FromSending,
+}
 
 /// The request under way whose answer matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,12 +138,25 @@ enum Asked {
     Unlock,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct UnderWay {
+    number: RequestNumber,
+    asked: Asked,
+    /// Nanoseconds, where the belief counts from it; else 0.
+    sent: u64,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct PgAdvisory {
     asking: Asking,
+    counting: Counting,
     /// The session that holds the lock, while this node leads.
     session: Option<u64>,
-    under_way: Option<(RequestNumber, Asked)>,
+    /// The end of the belief.
+    valid_until: u64,
+    /// The stream that ends with the session.
+    watch: Option<StreamNumber>,
+    under_way: Option<UnderWay>,
     /// Others go first until then, after a resignation.
     held_off_until: u64,
     /// Whether [`Output::Campaign`] is still to be sent.
@@ -143,13 +164,39 @@ struct PgAdvisory {
 }
 
 impl PgAdvisory {
-    fn new(setup: Setup) -> Self {
+    fn new(setup: Setup, counting: Counting) -> Self {
+        let (session, watch, under_way) = Default::default();
         let asking = Asking::new(setup);
-        PgAdvisory { asking, session: None, under_way: None, held_off_until: 0, campaign_due: true }
+        let (valid_until, held_off_until) = (u64::MAX, 0);
+        PgAdvisory { asking, counting, session, valid_until, watch, under_way, held_off_until, campaign_due: true }
     }
 
     fn key(&self) -> i64 {
-        key_of(self.asking.setup.group)
+        match &self.asking.setup.seat {
+            Some(seat) => seat_key(seat),
+            None => key_of(self.asking.setup.group),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.counting == Counting::FromSending
+    }
+
+    /// A belief that rests on a request sent at `sent`.
+    fn belief(&mut self, sent: u64) -> Leadership {
+        if self.counts() {
+            self.valid_until = sent.saturating_add(self.asking.setup.timings.lease_ttl);
+        }
+        Leadership { token: 0, valid_until: self.valid_until }
+    }
+
+    fn ask(&mut self, now: Now, asked: Asked, request: Request, timeout: u64, out: &mut Vec<Output>) {
+        let sent = if self.counts() { now.mono } else { 0 };
+        self.under_way = Some(UnderWay { number: self.asking.ask_within(request, timeout, out), asked, sent });
+    }
+
+    fn request_timeout(&self) -> u64 {
+        self.asking.setup.timings.request_timeout
     }
 
     /// A follower's poll.
@@ -163,10 +210,11 @@ impl PgAdvisory {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let request = Request::TryLock { key: self.key(), who: self.asking.name().to_owned() };
-        self.under_way = Some((self.asking.ask(request, out), Asked::Lock));
+        self.ask(now, Asked::Lock, request, self.request_timeout(), out);
     }
 
-    /// The leader's ping. It waits for one that is still unanswered.
+    /// The leader's ping. It waits for one that is still unanswered: giving that up would close the connection, and
+    /// with it end the lock.
     fn ping(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         let Some(session) = self.session.filter(|_| !self.asking.setup.bugs.has(&NEVER_ASKED)) else { return };
@@ -175,37 +223,72 @@ impl PgAdvisory {
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
-        let number = self.asking.ask_within(Request::Ping { session }, KERNEL_GIVES_UP, out);
-        self.under_way = Some((number, Asked::Ping));
+        self.ask(now, Asked::Ping, Request::Ping { session }, KERNEL_GIVES_UP, out);
     }
 
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        match (asked, reply) {
-            (Asked::Lock, Ok(Reply::Session(Some(session)))) => {
-                self.session = Some(session);
-                out.push(Output::CancelTimer(POLL));
-                out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
-                out.push(Output::Elected(BELIEF));
-            }
+    fn answered(&mut self, now: Now, to: UnderWay, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        match (to.asked, reply) {
+            (Asked::Lock, Ok(Reply::Session(Some(session)))) => self.lead(now, session, to.sent, out),
             (Asked::Ping, Ok(_)) => {
+                let belief = self.belief(to.sent);
                 out.push(Output::Point(Point::Renewed));
-                out.push(Output::Renewed(BELIEF));
+                self.expire_at(belief.valid_until, out);
+                out.push(Output::Renewed(belief));
             }
             (Asked::Ping, Err(_)) => {
                 crate::mark!("pg-advisory: the leader's connection is gone");
                 self.depose(now, Deposed::Lost, out);
             }
-            // A lock taken without an answer ends with the connection, which the client closes.
+            // A lock taken without an answer ends with its connection, which the client closes.
             _ => {}
         }
     }
 
-    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
-        let Some(session) = self.session.take() else { return };
+    fn lead(&mut self, now: Now, session: u64, sent: u64, out: &mut Vec<Output>) {
+        let belief = self.belief(sent);
+        if belief.valid_until <= now.mono {
+            // The answer was too late for any belief.
+            return self.unlock(now, session, out);
+        }
+        self.session = Some(session);
+        out.push(Output::CancelTimer(POLL));
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
+        if self.counts() {
+            let number = self.asking.next_number();
+            self.watch = Some(number);
+            out.push(Output::Service(ServiceOutput::Open { number, request: Watch { session } }));
+        }
+        self.expire_at(belief.valid_until, out);
+        out.push(Output::Elected(belief));
+    }
+
+    fn expire_at(&self, at: u64, out: &mut Vec<Output>) {
+        if self.counts() {
+            out.push(Output::SetTimer { id: EXPIRE, at });
+        }
+    }
+
+    fn unlock(&mut self, now: Now, session: u64, out: &mut Vec<Output>) {
+        let request = Request::Unlock { key: self.key(), session };
+        self.ask(now, Asked::Unlock, request, self.request_timeout(), out);
+    }
+
+    /// Ends the belief, and returns the session.
+    fn stop_believing(&mut self, why: Deposed, out: &mut Vec<Output>) -> Option<u64> {
+        let session = self.session.take()?;
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(RENEW));
+        if self.counts() {
+            out.push(Output::CancelTimer(EXPIRE));
+        }
+        out.extend(self.watch.take().map(|watch| Output::Service(ServiceOutput::Close(watch))));
+        Some(session)
+    }
+
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        let Some(session) = self.stop_believing(why, out) else { return };
         // Cancelling a ping under way closes its connection.
-        if let Some((number, _)) = self.under_way.take() {
+        if let Some(UnderWay { number, .. }) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
         let wait = self.asking.poll_wait();
@@ -220,8 +303,16 @@ impl PgAdvisory {
             Deposed::Expired | Deposed::Lost => {}
         }
         if why != Deposed::Lost {
-            let request = Request::Unlock { key: self.key(), session };
-            self.under_way = Some((self.asking.ask(request, out), Asked::Unlock));
+            self.unlock(now, session, out);
+        }
+    }
+
+    /// Leaves the election. A request under way is given up with its connection, and so is a lock that it may take.
+    fn withdraw(&mut self, now: Now, out: &mut Vec<Output>) {
+        let session = self.stop_believing(Deposed::Resigned, out);
+        match self.under_way.take_if(|under_way| under_way.asked != Asked::Unlock) {
+            Some(UnderWay { number, .. }) => out.push(Output::Service(ServiceOutput::Cancel(number))),
+            None => session.into_iter().for_each(|session| self.unlock(now, session, out)),
         }
     }
 }
@@ -231,21 +322,31 @@ impl Elector for PgAdvisory {
     type Service = postgres::Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // First of all: after a pause, answers and timers come in any order.
+        if self.session.is_some() && self.valid_until <= now.mono {
+            self.depose(now, Deposed::Expired, out);
+        }
         match input {
             Input::Start => self.poll(now, out),
             Input::Timer(POLL) if self.session.is_none() => self.poll(now, out),
             Input::Timer(RENEW) if self.session.is_some() => self.ping(now, out),
             Input::Service(ServiceInput::Reply { number, reply }) => {
-                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
-                    self.answered(now, asked, reply, out);
+                if let Some(to) = self.under_way.take_if(|under_way| under_way.number == number) {
+                    self.answered(now, to, reply, out);
                 }
+            }
+            Input::Service(ServiceInput::Ended { number, .. })
+                if self.watch.take_if(|watch| *watch == number).is_some() =>
+            {
+                self.depose(now, Deposed::Lost, out);
             }
             Input::Resign if self.session.is_some() => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
             }
+            Input::Withdraw => self.withdraw(now, out),
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that has ended; there are no streams.
+            // Timers of a role that has ended.
             _ => {}
         }
     }

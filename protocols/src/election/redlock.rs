@@ -23,11 +23,11 @@
 //! **What shows it.** `gc-pause`; `clock-step`, where the servers' clocks are set; `flapping`; `--bug
 //! redis-forgotten-on-restart` with one member of the majority killed (`sim/tests/all/redlock.rs`).
 //!
-//! The library uses a random value per lock; here it also names the holder, `<name>/<nonce>/<attempt>`, so that others
-//! can observe the leader: they read the servers in turn until a majority agrees, and try to lock only if none does.
-//! Trying blindly would cost 30 requests a turn while a leader exists.
+//! The library uses a random value per lock; here it also names the holder, `<name>/<nonce>/<attempt>`: others read the
+//! servers in turn until a majority agrees, and try only if none does. Trying blindly would cost 30 requests a turn.
 
 pub mod drill;
+pub mod from_sending;
 mod timing;
 
 use super::{

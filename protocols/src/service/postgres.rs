@@ -17,6 +17,7 @@ use crate::{
     payload::{Nothing, Payload},
     types::SECOND,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Rows that expire by the database's clock.
 pub const SERVICE: Service = Service {
@@ -50,9 +51,18 @@ pub enum Api {}
 impl super::Api for Api {
     type Request = Request;
     type Reply = Reply;
-    type StreamRequest = Nothing;
+    type StreamRequest = Watch;
     type Item = Nothing;
 }
+
+/// Watches a session: the stream has no items, and ends with the session.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Watch {
+    /// The session, by the number that the client gave it.
+    pub session: u64,
+}
+
+impl Payload for Watch {}
 
 /// The elections' tables. A client that finds them missing creates them.
 pub const SCHEMA: [&str; 2] = [
@@ -115,6 +125,12 @@ pub fn name_of(group: u16) -> String {
 /// The key of the advisory lock of a group's leader.
 pub const fn key_of(group: u16) -> i64 {
     0x666e_6370 << 32 | group as i64
+}
+
+/// The key of the advisory lock of a seat with this name. Advisory locks have numbers and no names; two names that
+/// share a number would keep each other from leading, and never let two lead.
+pub fn seat_key(seat: &str) -> i64 {
+    i64::from_ne_bytes(xxh3_64(format!("fencepost/{seat}").as_bytes()).to_ne_bytes())
 }
 
 /// The group of an advisory lock's key.
@@ -295,6 +311,8 @@ mod tests {
             assert_eq!(group_of(key_of(group)), Some(group));
         }
         assert_eq!(group_of(7), None);
+        // It stays as it is: members of two versions stand for one lock.
+        assert_eq!(seat_key("invoices"), -6_812_034_842_120_672_139);
         assert_eq!(group_of(key_of(0) + 0x1_0000), None);
     }
 }

@@ -46,6 +46,7 @@ pub use failure::Failure;
 #[cfg(feature = "etcd")]
 pub use services::etcd;
 pub use services::{
-    Database, Own, Service, Store, consul, database, kubernetes, postgres, quorum, redis, served_by, store, zookeeper,
+    Database, Own, Service, Store, consul, database, kubernetes, postgres, quorum, redis, redlock, served_by, store,
+    zookeeper,
 };
 pub use survey::{First, Row, Survey};

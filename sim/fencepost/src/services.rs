@@ -4,7 +4,7 @@ use fencepost_libc::main_of;
 use fencepost_process::Main;
 use protocols::{
     fence::checks::Fencing,
-    service::{self, consul, kubernetes, postgres, redis, zookeeper},
+    service::{self, consul, kubernetes, postgres, redis, redis_servers, zookeeper},
 };
 use std::process::Termination;
 
@@ -43,6 +43,11 @@ pub const fn etcd() -> Service {
 /// Redis at `redis:6379`.
 pub const fn redis() -> Service {
     Service::of(&redis::SERVICE)
+}
+
+/// Five independent Redis servers, `redis-1:6379` to `redis-5:6379`; another number by [`Service::members`].
+pub const fn redlock() -> Service {
+    Service::of(&redis_servers::SERVICE)
 }
 
 /// PostgreSQL at `postgres:5432`.

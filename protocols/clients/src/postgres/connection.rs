@@ -13,7 +13,7 @@ use protocols::{
     },
 };
 use std::sync::{Mutex, PoisonError};
-use tokio::sync::Mutex as Turns;
+use tokio::sync::{Mutex as Turns, watch};
 use tokio_postgres::{Error, NoTls, config::SslMode, error::SqlState};
 
 /// Connects when first needed, and keeps the connection.
@@ -29,6 +29,8 @@ pub(super) struct Connector<E: Env> {
 /// The connection while it is idle, and how many have been made.
 struct Slot<E: Env> {
     sessions: u64,
+    /// Says why the last one has ended, and closes with it.
+    ends: Option<watch::Receiver<Option<String>>>,
     live: Option<Session<E>>,
     /// Sessions that a pool has taken back and does not lend again, since it has others: see [`Lent`].
     back: Vec<Session<E>>,
@@ -52,7 +54,7 @@ impl<E: Env> Drop for Lent<'_, E> {
 
 impl<E: Env> Connector<E> {
     pub(super) fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
-        let slot = Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() });
+        let slot = Mutex::new(Slot { sessions: 0, ends: None, live: None, back: Vec::new() });
         Connector { env, endpoint, options, slot, turn: Turns::new(()) }
     }
 
@@ -123,11 +125,38 @@ impl<E: Env> Connector<E> {
             config.options(keepalive.options());
         }
         let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(failure)?;
-        // The next request learns how it ended.
-        let driver = self.env.spawn(async move { drop(connection.await) });
+        // The next request learns that it has ended, and whoever watches the session why.
+        let (ends, told) = watch::channel(None);
+        let driver = self.env.spawn(async move {
+            if let Err(why) = connection.await {
+                ends.send_replace(Some(
+                    why.as_db_error().map_or_else(|| why.to_string(), |told| told.message().to_owned()),
+                ));
+            }
+        });
         let mut slot = self.slot();
         slot.sessions += 1;
+        slot.ends = Some(told);
         Ok(Session { client, number: slot.sessions, in_transaction: false, _driver: driver })
+    }
+
+    /// Waits until this session has ended, and says why.
+    pub(super) async fn ended(&self, session: u64) -> Failure {
+        let told = {
+            let slot = self.slot();
+            slot.ends.clone().filter(|_| slot.sessions == session)
+        };
+        let why = match told {
+            Some(mut told) => {
+                // An error: the connection is gone, and has left its last word.
+                while told.changed().await.is_ok() {}
+                told.borrow().clone()
+            }
+            None => None,
+        };
+        Failure::Rejected(
+            why.map_or_else(|| "the session has ended".to_owned(), |why| format!("the session has ended: {why}")),
+        )
     }
 
     /// Creates missing tables. Another client may be doing the same: "if not exists" is checked before the name is

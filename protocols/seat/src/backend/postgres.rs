@@ -30,6 +30,14 @@ pub struct Postgres {
     at: Endpoint,
 }
 
+/// A server, and who logs in to it.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) env: TokioEnv,
+    pub(super) login: Config,
+    pub(super) at: Endpoint,
+}
+
 const FORM: &str = "postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE";
 
 impl Postgres {
@@ -38,11 +46,7 @@ impl Postgres {
     /// # Errors
     /// An address that cannot be used.
     pub fn connect(address: &str) -> Result<Self, AddressError> {
-        let login = read(address)?;
-        match login.get_ssl_mode() {
-            SslMode::Require => Err(AddressError::Tls(without_password(address))),
-            _ => Postgres::with(fresh_env(), login, address),
-        }
+        Server::plain(address).map(Postgres::on)
     }
 
     /// The same by TLS, whatever the address's `sslmode` says. The server's certificate must be of this host; `tls`
@@ -52,6 +56,28 @@ impl Postgres {
     /// An address that cannot be used.
     #[cfg(feature = "tls")]
     pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
+        Server::encrypted(address, tls).map(Postgres::on)
+    }
+
+    fn on(Server { env, login, at }: Server) -> Self {
+        let keepalive = Some(Keepalive::within(15 * SECOND));
+        let options = Options { login, service: &SERVICE, keepalive, pooled: false, keeps_dropped: false };
+        let connection = postgres::Postgres::new(env.clone(), at.clone(), options);
+        Postgres { env, connection, at }
+    }
+}
+
+impl Server {
+    pub(super) fn plain(address: &str) -> Result<Self, AddressError> {
+        let login = read(address)?;
+        match login.get_ssl_mode() {
+            SslMode::Require => Err(AddressError::Tls(without_password(address))),
+            _ => Server::with(fresh_env(), login, address),
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn encrypted(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
         use tokio_postgres::config::SslNegotiation;
         let mut login = read(address)?;
         let handshake = match login.get_ssl_negotiation() {
@@ -60,17 +86,14 @@ impl Postgres {
         };
         // The connection that it gets is encrypted already.
         login.ssl_mode(SslMode::Disable).ssl_negotiation(SslNegotiation::Postgres);
-        Postgres::with(super::reach::secure_env(tls, handshake), login, address)
+        Server::with(super::reach::secure_env(tls, handshake), login, address)
     }
 
     fn with(env: TokioEnv, login: Config, address: &str) -> Result<Self, AddressError> {
         let wrong = || AddressError::Wrong(without_password(address), FORM);
         let [Host::Tcp(host)] = login.get_hosts() else { return Err(wrong()) };
         let at = Endpoint { host: host.clone(), port: login.get_ports().first().copied().unwrap_or(5432) };
-        let keepalive = Some(Keepalive::within(15 * SECOND));
-        let options = Options { login, service: &SERVICE, keepalive, pooled: false, keeps_dropped: false };
-        let connection = postgres::Postgres::new(env.clone(), at.clone(), options);
-        Ok(Postgres { env, connection, at })
+        Ok(Server { env, login, at })
     }
 }
 

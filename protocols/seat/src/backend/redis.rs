@@ -22,8 +22,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 #[derive(Clone)]
 pub struct Redis {
     env: TokioEnv,
-    connection: Connection<TokioEnv>,
-    address: String,
+    pub(super) connection: Connection<TokioEnv>,
+    /// Without the login.
+    pub(super) address: String,
 }
 
 const FORM: &str = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]";
@@ -34,10 +35,7 @@ impl Redis {
     /// # Errors
     /// An address that cannot be used.
     pub fn connect(address: &str) -> Result<Self, AddressError> {
-        match address.starts_with("rediss://") {
-            true => Err(AddressError::Tls(without_password(address))),
-            false => Redis::with(fresh_env(), address, address, FORM),
-        }
+        Redis::plain(fresh_env(), address)
     }
 
     /// The same by TLS, at `rediss://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`. The server's certificate must be of this
@@ -47,12 +45,24 @@ impl Redis {
     /// An address that cannot be used.
     #[cfg(feature = "tls")]
     pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
+        Redis::encrypted(super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false }), address)
+    }
+
+    pub(super) fn plain(env: TokioEnv, address: &str) -> Result<Self, AddressError> {
+        match address.starts_with("rediss://") {
+            true => Err(AddressError::Tls(without_password(address))),
+            false => Redis::with(env, address, address, FORM),
+        }
+    }
+
+    /// In a world whose connections are encrypted.
+    #[cfg(feature = "tls")]
+    pub(super) fn encrypted(env: TokioEnv, address: &str) -> Result<Self, AddressError> {
         const FORM: &str = "rediss://[USER:PASSWORD@]HOST[:PORT][/DATABASE]";
-        let Some(bare) = address.strip_prefix("rediss://") else {
-            return Err(AddressError::Wrong(without_password(address), FORM));
-        };
-        let env = super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false });
-        Redis::with(env, &format!("redis://{bare}"), address, FORM)
+        match address.strip_prefix("rediss://") {
+            Some(bare) => Redis::with(env, &format!("redis://{bare}"), address, FORM),
+            None => Err(AddressError::Wrong(without_password(address), FORM)),
+        }
     }
 
     fn with(env: TokioEnv, plain: &str, address: &str, form: &'static str) -> Result<Self, AddressError> {

@@ -48,13 +48,15 @@ impl Driver {
         let (purpose, failure) = match answer {
             ServiceInput::Reply { number, reply } => {
                 let asked = self.asked.remove(number);
+                let counts = asked.as_ref().is_none_or(|asked| self.is_the_services(&asked.request, reply.is_err()));
                 if let Some(asked) = &asked {
-                    self.count(asked, reply.is_ok());
+                    self.count(asked, reply.is_ok() || !counts);
                 }
                 if let (Some(asked), Ok(reply)) = (&asked, reply) {
                     self.confirm(asked, reply);
                 }
-                (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
+                let purpose = asked.filter(|_| counts).map(|asked| asked.request.purpose());
+                (purpose, reply.as_ref().err().filter(|_| counts))
             }
             // A stream ends with what is released.
             ServiceInput::Ended { .. } if self.ending == Ending::Releasing => return,
@@ -93,6 +95,19 @@ impl Driver {
             }
             _ => {}
         }
+    }
+
+    /// Whether an answer is that of the service as a whole: of independent servers, a majority is the service.
+    fn is_the_services(&mut self, request: &Opaque, failed: bool) -> bool {
+        let Some(servers) = self.servers else { return true };
+        let Some(server) = (servers.asked)(request) else { return true };
+        if failed {
+            self.down.insert(server);
+        } else {
+            self.down.remove(&server);
+        }
+        let fails = 2 * (usize::from(servers.count) - self.down.len()) <= usize::from(servers.count);
+        failed == fails
     }
 
     fn count(&self, asked: &Asked, well: bool) {

@@ -2,7 +2,7 @@
 
 mod raft;
 
-use fencepost_seat::{AddressError, Consul, Etcd, Postgres, Redis, Seat, Zookeeper};
+use fencepost_seat::{AddressError, Consul, Etcd, Postgres, PostgresLock, Redis, Redlock, Seat, Zookeeper};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use std::sync::Arc;
 use tokio::{io::AsyncReadExt, net::TcpListener};
@@ -18,6 +18,8 @@ fn no_error_prints_a_password() {
     let etcd = |address| Etcd::connect([address]).err();
     let redis = |address| Redis::connect(address).err();
     let postgres = |address| Postgres::connect(address).err();
+    let redlock = |address| Redlock::connect([address]).err();
+    let lock = |address| PostgresLock::connect(address).err();
     let consul = |address| Consul::connect(address).err();
     let zookeeper = |address| Zookeeper::connect(address).err();
     let token = Consul::connect("consul").and_then(|consul| consul.token("hunter2\n"));
@@ -31,6 +33,10 @@ fn no_error_prints_a_password() {
         etcd("https://root:hunter2@etcd:2379"),
         redis("rediss://:hunter2@redis"),
         redis("redis+unix:///run/redis.sock?pass=hunter2"),
+        redlock("rediss://:hunter2@redis"),
+        redlock("redis://:hunter2@redis:port"),
+        lock("postgres://app:hunter2@db/app?sslmode=require"),
+        lock("host=a,b user=app password=hunter2"),
         postgres("postgres://app:hunter2@db/app?sslmode=require"),
         postgres("host=a,b user=app password=hunter2"),
         postgres("host=db password=hunter2@ sslmode=require"),
@@ -42,6 +48,9 @@ fn no_error_prints_a_password() {
         Redis::connect_tls("redis://:hunter2@redis", &tls).err(),
         Redis::connect_tls("rediss+unix:///run/redis.sock?pass=hunter2", &tls).err(),
         Postgres::connect_tls("host=a,b user=app password=hunter2", &tls).err(),
+        PostgresLock::connect_tls("host=a,b user=app password=hunter2", &tls).err(),
+        Redlock::connect_tls(["redis://:hunter2@redis"], &tls).err(),
+        Redlock::connect(["redis://:hunter2@a", "redis://:hunter2@b", "redis://:hunter2@a:6379/1"]).err(),
     ];
     for error in wrong.into_iter().chain(encrypted) {
         let said = error.expect("an address that cannot be used").to_string();
@@ -53,6 +62,16 @@ fn no_error_prints_a_password() {
     );
     assert_eq!(Etcd::connect::<&str>([]).err(), Some(AddressError::None));
     assert_eq!((consul(""), zookeeper("")), (Some(AddressError::None), Some(AddressError::None)));
+}
+
+#[test]
+fn a_majority_needs_three_servers_with_one_vote_each() {
+    let redlock = |addresses: &[&str]| Redlock::connect(addresses).err();
+    assert_eq!(redlock(&[]), Some(AddressError::None));
+    assert_eq!(redlock(&["redis://a", "redis://b:6380"]), Some(AddressError::Few(2)));
+    let twice = redlock(&["redis://a", "redis://b", "redis://a:6379/1"]);
+    assert_eq!(twice, Some(AddressError::Twice("a:6379".to_owned())));
+    assert_eq!(redlock(&["redis://a", "redis://a:6380", "redis://:hunter2@b/1"]), None);
 }
 
 #[test]
@@ -106,7 +125,10 @@ async fn sigterm_asks_to_finish() {
 fn nothing_that_logs_in_shows_its_password() {
     let etcd = Etcd::connect(["http://etcd:2379"]).unwrap().login("billing", "hunter2");
     let zookeeper = Zookeeper::connect("zookeeper:2181").unwrap().login("billing", "hunter2");
-    for shown in [format!("{etcd:?} {zookeeper:?}"), format!("{:?}", Seat::new(etcd, "invoices"))] {
+    let lock = PostgresLock::connect("postgres://billing:hunter2@etcd/billing").unwrap();
+    let redlock = ["redis://:hunter2@etcd", "redis://:hunter2@b", "redis://:hunter2@c"];
+    let locks = format!("{lock:?} {:?}", Redlock::connect(redlock).unwrap());
+    for shown in [format!("{etcd:?} {zookeeper:?}"), format!("{:?}", Seat::new(etcd, "invoices")), locks] {
         assert!(shown.contains("etcd") && !shown.contains("hunter2"), "{shown}");
     }
 }

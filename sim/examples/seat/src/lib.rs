@@ -1,11 +1,12 @@
 //! The invoices of `sim/examples/invoices`, charged by whoever has the seat.
 
 use fencepost_seat::{
-    Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Raft, Redis, Seat, Zookeeper,
+    Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, PostgresLock, Raft, Redis, Redlock, Seat,
+    Unfenced, Zookeeper,
 };
 use std::{env, future::pending, time::Duration};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{NoTls, Transaction};
+use tokio_postgres::{Client, GenericClient, NoTls};
 
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -56,6 +57,16 @@ pub async fn among_themselves() -> Result<(), Error> {
     run(Raft::in_clear(members, "raft")?).await
 }
 
+#[tokio::main]
+pub async fn on_postgres_lock() -> Result<(), Error> {
+    run_unfenced(PostgresLock::connect("postgres://invoices@postgres/invoices")?).await
+}
+
+#[tokio::main]
+pub async fn on_redlock() -> Result<(), Error> {
+    run_unfenced(Redlock::connect((1..=5).map(|server| format!("redis://redis-{server}:6379")))?).await
+}
+
 pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
     let name = env::var("HOSTNAME")?;
     tokio::spawn(invoices::api::serve());
@@ -70,23 +81,57 @@ pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
     Err("the work did not stop".into())
 }
 
+/// The same without tokens, to show what they are for: what this charges may be charged twice.
+pub async fn run_unfenced(backend: impl Backend<Fencing = Unfenced>) -> Result<(), Error> {
+    let name = env::var("HOSTNAME")?;
+    tokio::spawn(invoices::api::serve());
+    let seat = Seat::new(backend, "invoices").ttl(Duration::from_secs(3)).member(&name)?;
+    seat.serve_until(pending(), async |lead| {
+        println!("{name}: leads by a lock");
+        let _told = Tells(&name);
+        charge_all_unfenced(&name, lead).await
+    })
+    .await;
+    Err("the work did not stop".into())
+}
+
+async fn connect() -> Result<(Client, impl Future<Output = Result<(), tokio_postgres::Error>>), Error> {
+    Ok(timeout(PATIENCE, tokio_postgres::connect(&env::var("DATABASE_URL")?, NoTls)).await??)
+}
+
+fn pace() -> Result<Duration, Error> {
+    Ok(Duration::from_millis(env::var("PACE_MS").map_or(Ok(PACE_MS), |pace| pace.parse())?))
+}
+
 pub async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {
-    let (mut database, connection) =
-        timeout(PATIENCE, tokio_postgres::connect(&env::var("DATABASE_URL")?, NoTls)).await??;
+    let (mut database, connection) = connect().await?;
     lead.spawn(connection);
-    let pace = env::var("PACE_MS").map_or(Ok(PACE_MS), |pace| pace.parse())?;
+    let pace = pace()?;
     loop {
         let token = i64::try_from(lead.token())?;
         let charging = database.fenced(lead, "charges", async |sql| next(sql, token).await);
         if let Some(invoice) = timeout(PATIENCE, charging).await?? {
             println!("{name}: charged invoice {invoice}");
         }
-        sleep(Duration::from_millis(pace)).await;
+        sleep(pace).await;
+    }
+}
+
+async fn charge_all_unfenced(name: &str, lead: &Lead<Unfenced>) -> Result<(), Error> {
+    let (database, connection) = connect().await?;
+    lead.spawn(connection);
+    let pace = pace()?;
+    loop {
+        // Straight to the tables: there is no token to show.
+        if let Some(invoice) = timeout(PATIENCE, next(&database, 0)).await?? {
+            println!("{name}: charged invoice {invoice}");
+        }
+        sleep(pace).await;
     }
 }
 
 /// Charges the next open invoice, if there is one, and returns its number.
-async fn next(sql: &Transaction<'_>, token: i64) -> Result<Option<i64>, tokio_postgres::Error> {
+async fn next(sql: &impl GenericClient, token: i64) -> Result<Option<i64>, tokio_postgres::Error> {
     let Some(row) = sql.query_opt(OPEN, &[]).await? else { return Ok(None) };
     let (invoice, amount): (i64, i64) = (row.get(0), row.get(1));
     sql.execute(CHARGE, &[&invoice, &amount, &token]).await?;

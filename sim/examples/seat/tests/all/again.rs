@@ -1,6 +1,9 @@
 //! One seat that is led more than once, and what does not reach from one leadership into the next.
 
-use crate::world::{HANDOFF_S, Part, SERVED, SERVICES, all, at, find, here, lines, play, settings, sleep_s, until_s};
+use crate::world::{
+    AnyPart, HANDOFF_S, Part, SERVICES, all, all_services, at, find, here, lines, play, play_any, served, settings,
+    sleep_s, until_s,
+};
 use fencepost_seat::{Backend, Ended, Fenced};
 use std::{cell::RefCell, future::pending, time::Duration};
 use tokio::time::{Instant, timeout};
@@ -35,8 +38,8 @@ fn each_leadership_has_a_higher_token() {
 
 struct AskedOnce;
 
-impl Part for AskedOnce {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for AskedOnce {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             "n1" => {
@@ -75,8 +78,8 @@ impl Part for AskedOnce {
 
 #[test]
 fn a_request_to_resign_is_for_the_leadership_of_that_moment() {
-    for service in SERVICES {
-        let lines = lines(service, || play(AskedOnce));
+    for service in all_services() {
+        let lines = lines(service, || play_any(AskedOnce));
         println!("{}:{}", service.name, all(&lines));
         assert!((3.0..3.2).contains(&at(&lines, "n1: Ok(Resigned)")));
         assert!(at(&lines, "n2 leads") < 3.0 + HANDOFF_S);
@@ -87,8 +90,8 @@ fn a_request_to_resign_is_for_the_leadership_of_that_moment() {
 
 struct Generous;
 
-impl Part for Generous {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Generous {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let seat = settings(backend).member(name).unwrap();
         match name {
             "n1" => loop {
@@ -112,8 +115,8 @@ impl Part for Generous {
 
 #[test]
 fn who_has_resigned_lets_others_go_first() {
-    for service in SERVICES {
-        let lines = lines(service, || play(Generous));
+    for service in all_services() {
+        let lines = lines(service, || play_any(Generous));
         println!("{}:{}", service.name, all(&lines));
         assert!((0.0..HANDOFF_S).contains(&(at(&lines, "n2 leads") - at(&lines, "n1: Ok(Resigned)"))));
         assert_eq!(lines.iter().filter(|line| line.text == "n1 leads").count(), 1);
@@ -122,8 +125,8 @@ fn who_has_resigned_lets_others_go_first() {
 
 struct TwoAtOnce;
 
-impl Part for TwoAtOnce {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for TwoAtOnce {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return;
         }
@@ -147,8 +150,8 @@ impl Part for TwoAtOnce {
 
 #[test]
 fn two_campaigns_of_a_seat_take_turns_and_keep_away_together() {
-    for service in SERVICES {
-        let lines = lines(service, || play(TwoAtOnce));
+    for service in all_services() {
+        let lines = lines(service, || play_any(TwoAtOnce));
         println!("{}:{}", service.name, all(&lines));
         let again = at(&lines, "n1 leads again") - at(&lines, "n1: Err(\"the disk is full\")");
         assert!((7.9..8.0 + HANDOFF_S).contains(&again), "{again}");
@@ -180,7 +183,7 @@ impl Part for Recovers {
 
 #[test]
 fn who_is_refused_after_it_has_led_well_waits_no_longer_than_the_first_time() {
-    for service in SERVED {
+    for service in SERVICES {
         let lines = lines(service, || play(Recovers));
         println!("{}:{}", service.name, all(&lines));
         let long = at(&lines, "n1, round 6: Ok(Resigned)") - at(&lines, "n1, round 5: Ok(Refused)");
@@ -191,8 +194,8 @@ fn who_is_refused_after_it_has_led_well_waits_no_longer_than_the_first_time() {
 
 struct Outlives;
 
-impl Part for Outlives {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Outlives {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return;
         }
@@ -214,8 +217,8 @@ impl Part for Outlives {
 
 #[test]
 fn a_handle_that_outlives_its_leadership_says_that_it_is_over() {
-    for service in SERVED {
-        let lines = lines(service, || play(Outlives));
+    for service in served() {
+        let lines = lines(service, || play_any(Outlives));
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1 has time: true");
         let over = at(&lines, "n1: Err(Resigned) with 0ns left, Resigned");
@@ -225,8 +228,8 @@ fn a_handle_that_outlives_its_leadership_says_that_it_is_over() {
 
 struct ShutDown;
 
-impl Part for ShutDown {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for ShutDown {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             "n1" => {
@@ -251,8 +254,8 @@ impl Part for ShutDown {
 
 #[test]
 fn who_is_shut_down_while_it_waits_ends_at_once_and_is_not_in_the_way() {
-    for service in SERVICES {
-        let lines = lines(service, || play(ShutDown));
+    for service in all_services() {
+        let lines = lines(service, || play_any(ShutDown));
         println!("{}:{}", service.name, all(&lines));
         assert!((3.9..4.1).contains(&at(&lines, "n2 has ended")));
         assert!((0.0..HANDOFF_S).contains(&(at(&lines, "n3 leads") - at(&lines, "n1: Resigned"))));

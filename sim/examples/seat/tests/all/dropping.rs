@@ -1,17 +1,17 @@
 //! What is dropped leaves nothing behind.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVED, SERVICES, all, at, lines, lines_with, node, play, settings, sleep_s, until_s,
+    AnyPart, HANDOFF_S, all, all_services, at, lines, lines_with, node, play_any, served, settings, sleep_s, until_s,
 };
-use fencepost_seat::{Backend, Fenced};
+use fencepost_seat::Backend;
 use scenarios::fault::{Fault, Who};
 use std::{future::pending, time::Duration};
 use tokio::time::{Instant, timeout};
 
 struct GivesUp;
 
-impl Part for GivesUp {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for GivesUp {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             // It leads, and lets go after both others have asked.
@@ -39,8 +39,8 @@ impl Part for GivesUp {
 
 #[test]
 fn who_gives_up_a_campaign_is_not_in_the_way() {
-    for service in SERVICES {
-        let lines = lines(service, || play(GivesUp));
+    for service in all_services() {
+        let lines = lines(service, || play_any(GivesUp));
         println!("{}:{}", service.name, all(&lines));
         assert!((4.9..5.1).contains(&at(&lines, "n2 gives up")));
         let handoff = at(&lines, "n3 leads") - at(&lines, "n1: Resigned");
@@ -50,8 +50,8 @@ fn who_gives_up_a_campaign_is_not_in_the_way() {
 
 struct GivesUpAnywhere;
 
-impl Part for GivesUpAnywhere {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for GivesUpAnywhere {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             // Whatever is under way.
@@ -77,8 +77,8 @@ impl Part for GivesUpAnywhere {
 
 #[test]
 fn a_campaign_can_be_dropped_anywhere() {
-    for service in SERVICES {
-        let lines = lines(service, || play(GivesUpAnywhere));
+    for service in all_services() {
+        let lines = lines(service, || play_any(GivesUpAnywhere));
         println!("{}:{}", service.name, all(&lines));
         let gave_up = at(&lines, "n1 gives up");
         assert!((4.0..4.2).contains(&gave_up), "{gave_up}");
@@ -91,8 +91,8 @@ fn a_campaign_can_be_dropped_anywhere() {
 
 struct GivesUpAsking;
 
-impl Part for GivesUpAsking {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for GivesUpAsking {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             "n1" => {
@@ -115,9 +115,9 @@ impl Part for GivesUpAsking {
 
 #[test]
 fn who_gives_up_while_it_asks_gives_back_what_it_gets_and_asks_for_no_more() {
-    for service in SERVED {
+    for service in served() {
         let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 300_000, for_ms: None };
-        let lines = lines_with(service, || play(GivesUpAsking), vec![(1.5, slow)]);
+        let lines = lines_with(service, || play_any(GivesUpAsking), vec![(1.5, slow)]);
         println!("{}:{}", service.name, all(&lines));
         assert!((2.1..2.3).contains(&at(&lines, "n1 gives up")));
         assert!((2.7..2.9).contains(&at(&lines, "n2 leads")));
@@ -126,8 +126,8 @@ fn who_gives_up_while_it_asks_gives_back_what_it_gets_and_asks_for_no_more() {
 
 struct DropsAll;
 
-impl Part for DropsAll {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for DropsAll {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
         match name {
             "n1" => {
@@ -155,8 +155,8 @@ impl Part for DropsAll {
 
 #[test]
 fn a_term_that_is_dropped_is_released_once_its_work_has_stopped() {
-    for service in SERVICES {
-        let lines = lines(service, || play(DropsAll));
+    for service in all_services() {
+        let lines = lines(service, || play_any(DropsAll));
         println!("{}:{}", service.name, all(&lines));
         let handoff = at(&lines, "n2 leads") - at(&lines, "n1's thread has ended");
         assert!((0.0..HANDOFF_S).contains(&handoff), "{handoff}");
@@ -165,13 +165,13 @@ fn a_term_that_is_dropped_is_released_once_its_work_has_stopped() {
 
 struct DropsServing;
 
-impl Part for DropsServing {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for DropsServing {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let seat = settings(backend).member(name).unwrap();
         match name {
             "n1" => {
-                let serving = seat.serve(async |lead| {
-                    println!("n1 leads with {}", lead.token());
+                let serving = seat.serve(async |_| {
+                    println!("n1 leads");
                     pending::<Result<(), String>>().await
                 });
                 assert!(timeout(Duration::from_secs(4), serving).await.is_err());
@@ -192,8 +192,8 @@ impl Part for DropsServing {
 
 #[test]
 fn serving_can_be_dropped() {
-    for service in SERVED {
-        let lines = lines(service, || play(DropsServing));
+    for service in served() {
+        let lines = lines(service, || play_any(DropsServing));
         println!("{}:{}", service.name, all(&lines));
         let dropped = at(&lines, "n1 drops it");
         assert!((0.0..HANDOFF_S).contains(&(at(&lines, "n2: Ok(Resigned)") - dropped)));

@@ -1,7 +1,7 @@
 //! A lease that goes to a named successor, and shards that go to whom they belong to.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVED, SERVICES, all, at, figures, find, here, lines, play, settings, sleep_s, until_s,
+    HANDOFF_S, Part, SERVICES, all, at, figures, find, here, lines, play, settings, sleep_s, tokened, until_s,
 };
 use fencepost_seat::{Backend, Etcd, Fenced, Redis, Seat};
 use std::{env, future::pending, time::Duration};
@@ -47,7 +47,7 @@ impl Part for HandsOver {
 
 #[test]
 fn a_named_successor_leads_before_who_came_first() {
-    for service in SERVICES {
+    for service in tokened() {
         let lines = lines(service, || play(HandsOver("n3")));
         println!("{}:{}", service.name, all(&lines));
         let finished = at(&lines, "n1 has finished: Ok(())");
@@ -62,7 +62,7 @@ fn a_named_successor_leads_before_who_came_first() {
 
 #[test]
 fn without_such_a_member_whoever_comes_first_leads() {
-    for service in SERVICES {
+    for service in tokened() {
         let lines = lines(service, || play(HandsOver("n9")));
         println!("{}:{}", service.name, all(&lines));
         let finished = at(&lines, "n1 has finished: Ok(())");
@@ -73,7 +73,7 @@ fn without_such_a_member_whoever_comes_first_leads() {
 
 #[test]
 fn who_is_to_hand_over_to_itself_leads_on() {
-    for service in SERVICES {
+    for service in tokened() {
         let lines = lines(service, || play(HandsOver("n1")));
         println!("{}:{}", service.name, all(&lines));
         for line in ["n1 has finished: Ok(())", "n2 leads: Ok(())", "n3 leads: Ok(())"] {
@@ -96,7 +96,7 @@ impl Part for ToWhoIsGone {
 
 #[test]
 fn a_successor_that_is_gone_delays_the_next_by_a_lease_at_most() {
-    for service in SERVED {
+    for service in SERVICES {
         let lines = lines(service, || play(ToWhoIsGone));
         println!("{}:{}", service.name, all(&lines));
         let next = at(&lines, "n2 leads: Ok(())") - at(&lines, "n1 has finished: Ok(())");
@@ -146,7 +146,7 @@ impl Part for Shards {
 
 #[test]
 fn shards_go_to_their_owners_and_stay_there() {
-    for service in SERVICES.into_iter().filter(|service| CHOOSE.contains(&service.name)) {
+    for service in tokened().into_iter().filter(|service| CHOOSE.contains(&service.name)) {
         let lines = lines(service, || play(Shards));
         println!("{}:{}", service.name, all(&lines));
         let mut owned = [0; NAMES.len()];
@@ -215,7 +215,7 @@ impl Part for Stuck {
 
 #[test]
 fn who_does_not_stop_in_one_shard_lets_go_of_the_others() {
-    for service in SERVED {
+    for service in SERVICES {
         let lines = lines(service, || play(Stuck));
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1: a fleet of no shards has nothing to lead: use at least one");

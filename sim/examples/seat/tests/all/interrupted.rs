@@ -1,8 +1,8 @@
 //! What does not end a leadership, what does, and what must not begin one.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVED, SERVICES, TTL_S, all, at, figures, find, here, lines, lines_with, node, play,
-    play_on_one_thread, settings, sleep_s, until_s,
+    AnyPart, HANDOFF_S, POSTGRES_LOCK, Part, REDLOCK, SERVICES, TTL_S, all, all_services, at, figures, find, here,
+    lines, lines_with, node, play, play_any, play_on_one_thread, served, settings, sleep_s, until_s,
 };
 use fencepost_seat::{Backend, Fenced, Seat};
 use protocols::service::etcd;
@@ -20,8 +20,8 @@ struct ServesAlone {
     ttl_s: f64,
 }
 
-impl Part for ServesAlone {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for ServesAlone {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return;
         }
@@ -38,9 +38,11 @@ impl Part for ServesAlone {
 
 #[test]
 fn a_service_that_is_restarted_at_once_costs_no_leadership() {
-    for service in SERVICES {
+    // A session ends with its server.
+    for service in all_services().filter(|service| service.name != POSTGRES_LOCK.name) {
         let kill = |at_s| (at_s, Fault::Kill { node: Who::Service, restart_after_ms: Some(200.0) });
-        let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![kill(8.0), kill(16.3), kill(24.6)]);
+        let lines =
+            lines_with(service, || play_any(ServesAlone { ttl_s: TTL_S }), vec![kill(8.0), kill(16.3), kill(24.6)]);
         println!("{}:{}", service.name, all(&lines));
         assert_eq!(lines.len(), 1, "n1 leads on");
     }
@@ -48,9 +50,10 @@ fn a_service_that_is_restarted_at_once_costs_no_leadership() {
 
 #[test]
 fn a_connection_that_hangs_costs_no_leadership() {
-    for service in SERVICES {
+    // A session has one connection.
+    for service in all_services().filter(|service| service.name != POSTGRES_LOCK.name) {
         // An idle connection is asked for a sign of life every five seconds, and closed after two: etcd allows no more.
-        let main = || play(ServesAlone { ttl_s: 15.0 });
+        let main = || play_any(ServesAlone { ttl_s: 15.0 });
         let hang = Fault::Hang { from: vec![node("n1")], to: vec![Who::Service], for_ms: None };
         let lines = lines_with(service, main, vec![(8.0, hang)]);
         println!("{}:{}", service.name, all(&lines));
@@ -60,10 +63,11 @@ fn a_connection_that_hangs_costs_no_leadership() {
 
 #[test]
 fn a_lease_that_the_service_has_forgotten_is_lost() {
-    // On Kubernetes the leader writes its Lease again, as client-go's does.
-    for service in SERVED.into_iter().filter(|service| service.name != "kubernetes") {
+    // On Kubernetes the leader writes its Lease again, as client-go's does, and on Redlock its keys.
+    let again = ["kubernetes", REDLOCK.name];
+    for service in served().filter(|service| !again.contains(&service.name)) {
         let lost = Fault::LoseData { node: Who::Service, restart_after_ms: Some(100.0) };
-        let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
+        let lines = lines_with(service, || play_any(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
         println!("{}:{}", service.name, all(&lines));
         // A server of ZooKeeper turns away whoever has seen more than it has: nobody tells the leader.
         let why = if service.name == "zookeeper" { "n1: Ok(Expired)" } else { "n1: Ok(Lost)" };
@@ -75,8 +79,8 @@ fn a_lease_that_the_service_has_forgotten_is_lost() {
 /// n1's only thread is held up for longer than its lease lasts, so nothing can have told it.
 struct IsHeldUp;
 
-impl Part for IsHeldUp {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for IsHeldUp {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return;
         }
@@ -101,7 +105,7 @@ impl Part for IsHeldUp {
 
 #[test]
 fn a_leader_that_was_held_up_knows_it_before_its_next_step() {
-    for service in SERVICES {
+    for service in all_services() {
         let lines = lines(service, || play_on_one_thread(IsHeldUp));
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1 believes: false, for 0ns");
@@ -187,8 +191,8 @@ fn a_lease_does_not_begin_anew_when_it_wins() {
 /// Two processes that have been given one name.
 struct Namesakes;
 
-impl Part for Namesakes {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Namesakes {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).member("n").unwrap());
         match name {
             "n1" => {
@@ -210,10 +214,10 @@ impl Part for Namesakes {
 
 #[test]
 fn who_has_the_same_name_does_not_take_the_lease_for_its_own() {
-    for service in SERVED {
+    for service in served() {
         let (from, to) = (vec![Who::Service], vec![node("n2")]);
         let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(2_000.0) };
-        let lines = lines_with(service, || play(Namesakes), vec![(3.5, deaf)]);
+        let lines = lines_with(service, || play_any(Namesakes), vec![(3.5, deaf)]);
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1 leads");
         assert!((13.9..14.2).contains(&at(&lines, "n2 leads: false")));
@@ -224,8 +228,8 @@ fn who_has_the_same_name_does_not_take_the_lease_for_its_own() {
 /// One seat's name is the beginning of the other's.
 struct LongerNames;
 
-impl Part for LongerNames {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for LongerNames {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let seat = match name {
             "n1" => "invoices-2",
             "n2" => "invoices",
@@ -242,8 +246,8 @@ impl Part for LongerNames {
 
 #[test]
 fn a_seat_whose_name_begins_like_anothers_is_another_seat() {
-    for service in SERVED {
-        let lines = lines(service, || play(LongerNames));
+    for service in served() {
+        let lines = lines(service, || play_any(LongerNames));
         println!("{}:{}", service.name, all(&lines));
         assert!(at(&lines, "n1 leads") < 1.0 && at(&lines, "n2 leads") < 3.0);
     }
@@ -252,8 +256,8 @@ fn a_seat_whose_name_begins_like_anothers_is_another_seat() {
 /// n2 waits behind n1, and looks at the seat's status.
 struct Looks;
 
-impl Part for Looks {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Looks {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         let (began, seat) = (Instant::now(), settings(backend).members(["n1", "n2"]).member(name).unwrap());
         let looks = async {
             for second in [6.0, 14.0, 22.0] {
@@ -275,15 +279,17 @@ impl Part for Looks {
 
 #[test]
 fn the_status_names_the_leader_and_says_whether_the_service_answers() {
-    for service in SERVED {
+    for service in served() {
         let cut =
             Fault::Partition { from: vec![node("n2")], to: vec![Who::Service], one_way: false, for_ms: Some(8_000.0) };
-        let lines = lines_with(service, || play(Looks), vec![(8.0, cut)]);
+        let lines = lines_with(service, || play_any(Looks), vec![(8.0, cut)]);
         println!("{}:{}", service.name, all(&lines));
         for second in [6, 14, 22] {
             at(&lines, &format!("n1 at {second}: true None false"));
             if second != 14 {
-                at(&lines, &format!("n2 at {second}: false Some(\"n1\") false"));
+                // A lock does not say who has it.
+                let leader = if service.name == POSTGRES_LOCK.name { "None" } else { "Some(\"n1\")" };
+                at(&lines, &format!("n2 at {second}: false {leader} false"));
             }
         }
         let cut_off = lines.iter().find(|line| line.text.starts_with("n2 at 14: false"));

@@ -1,13 +1,13 @@
 //! When and how a seat lets go of the lease.
 
 use crate::world::{
-    Figures, HANDOFF_S, Part, SERVED, SERVICES, all, at, figures, find, lines, play, settings, sleep_s,
+    AnyPart, Figures, HANDOFF_S, all, all_services, at, figures, find, lines, play_any, served, settings, sleep_s,
 };
-use fencepost_seat::{Backend, Ended, Fenced};
+use fencepost_seat::{Backend, Ended};
 use std::{future::pending, time::Duration};
 
 /// n1 leads first, in its own way; n2 comes after 1 s and stays.
-async fn successor<B: Backend<Fencing = Fenced>>(name: &str, backend: B) {
+async fn successor<B: Backend>(name: &str, backend: B) {
     if name == "n2" {
         sleep_s(1.0).await;
         let seat = settings(backend).member(name).unwrap();
@@ -25,11 +25,11 @@ fn handoff(lines: &[sim::program::Line], from: &str) -> f64 {
 
 /// Runs a part of n1's on each service, and looks at what was printed.
 fn each(part: impl Fn() + Copy + 'static, look: impl Fn(&[sim::program::Line], Figures)) {
-    each_of(&SERVICES, part, look);
+    each_of(all_services(), part, look);
 }
 
 fn each_of(
-    services: &[&'static protocols::service::Service],
+    services: impl Iterator<Item = &'static protocols::service::Service>,
     part: impl Fn() + Copy + 'static,
     look: impl Fn(&[sim::program::Line], Figures),
 ) {
@@ -42,8 +42,8 @@ fn each_of(
 
 struct Done;
 
-impl Part for Done {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Done {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -62,7 +62,7 @@ impl Part for Done {
 #[test]
 fn work_that_is_done_is_followed_at_once() {
     each(
-        || play(Done),
+        || play_any(Done),
         |lines, _| {
             assert!(handoff(lines, "n1 is done at Ok(())") < HANDOFF_S);
             assert!(find(lines, "n1: Ok(Resigned)").is_some());
@@ -72,8 +72,8 @@ fn work_that_is_done_is_followed_at_once() {
 
 struct Fails;
 
-impl Part for Fails {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Fails {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         match name {
             "n1" => {
                 let seat = settings(backend).hold_down(Duration::from_secs(8)).member(name).unwrap();
@@ -97,8 +97,8 @@ impl Part for Fails {
 #[test]
 fn who_has_failed_stays_away_for_a_while() {
     each_of(
-        &SERVED,
-        || play(Fails),
+        served(),
+        || play_any(Fails),
         |lines, _| {
             let failed = at(lines, "n1: Err(\"the disk is full\")");
             assert!(failed < 1.0, "the lease is given back at once");
@@ -111,8 +111,8 @@ fn who_has_failed_stays_away_for_a_while() {
 
 struct Spawns;
 
-impl Part for Spawns {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Spawns {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -149,7 +149,7 @@ impl Drop for Says {
 #[test]
 fn nobody_else_leads_before_what_was_spawned_has_stopped() {
     each(
-        || play(Spawns),
+        || play_any(Spawns),
         |lines, _| {
             let cancelled = at(lines, "n1's task is cancelled") - at(lines, "n1 leads");
             assert!((2.0..2.5).contains(&cancelled), "{cancelled}");
@@ -161,8 +161,8 @@ fn nobody_else_leads_before_what_was_spawned_has_stopped() {
 
 struct DoesNotStop;
 
-impl Part for DoesNotStop {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for DoesNotStop {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -183,7 +183,7 @@ impl Part for DoesNotStop {
 #[test]
 fn after_an_unclean_stop_the_lease_runs_out() {
     each(
-        || play(DoesNotStop),
+        || play_any(DoesNotStop),
         |lines, figures| {
             let gave_up = at(lines, "n1 has given up") - at(lines, "n1 is done");
             assert!((0.49..0.6).contains(&gave_up), "{gave_up}");
@@ -196,8 +196,8 @@ fn after_an_unclean_stop_the_lease_runs_out() {
 
 struct Panics;
 
-impl Part for Panics {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Panics {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -224,7 +224,7 @@ impl Part for Panics {
 #[test]
 fn a_panic_of_the_work_is_passed_on_and_releases_nothing() {
     each(
-        || play(Panics),
+        || play_any(Panics),
         |lines, figures| {
             assert!(at(lines, "n1's task is cancelled") - at(lines, "n1 panics") < 0.1);
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
@@ -236,8 +236,8 @@ fn a_panic_of_the_work_is_passed_on_and_releases_nothing() {
 
 struct TaskPanics;
 
-impl Part for TaskPanics {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for TaskPanics {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -261,7 +261,7 @@ impl Part for TaskPanics {
 #[test]
 fn a_panic_of_a_task_ends_the_leadership_in_the_same_way() {
     each(
-        || play(TaskPanics),
+        || play_any(TaskPanics),
         |lines, figures| {
             assert!(at(lines, "n1's work is dropped") - at(lines, "n1 panics") < 0.1);
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
@@ -273,8 +273,8 @@ fn a_panic_of_a_task_ends_the_leadership_in_the_same_way() {
 
 struct WaitsForATask;
 
-impl Part for WaitsForATask {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for WaitsForATask {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -297,7 +297,7 @@ impl Part for WaitsForATask {
 #[test]
 fn a_panic_of_a_task_that_the_work_waits_for_is_passed_on_too() {
     each(
-        || play(WaitsForATask),
+        || play_any(WaitsForATask),
         |lines, figures| {
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
             let handoff = handoff(lines, "n1 panics");
@@ -308,8 +308,8 @@ fn a_panic_of_a_task_that_the_work_waits_for_is_passed_on_too() {
 
 struct Resigns;
 
-impl Part for Resigns {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for Resigns {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -338,7 +338,7 @@ impl Part for Resigns {
 #[test]
 fn who_is_asked_to_resign_finishes_first() {
     each(
-        || play(Resigns),
+        || play_any(Resigns),
         |lines, _| {
             assert!(at(lines, "n1 finishes, and leads: Ok(())") - at(lines, "n1 is asked") < 0.1);
             assert!((0.0..HANDOFF_S).contains(&handoff(lines, "n1 has finished: Ok(())")));
@@ -349,8 +349,8 @@ fn who_is_asked_to_resign_finishes_first() {
 
 struct DoesNotFinish;
 
-impl Part for DoesNotFinish {
-    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+impl AnyPart for DoesNotFinish {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
         if name != "n1" {
             return successor(name, backend).await;
         }
@@ -371,7 +371,7 @@ impl Part for DoesNotFinish {
 #[test]
 fn who_does_not_finish_is_dropped() {
     each(
-        || play(DoesNotFinish),
+        || play_any(DoesNotFinish),
         |lines, _| {
             let drained = at(lines, "n1's work is dropped") - at(lines, "n1 is asked");
             assert!((4.9..5.1).contains(&drained), "{drained}");

@@ -9,10 +9,13 @@ mod interrupted;
 mod letting_go;
 mod losing;
 mod sessions;
+mod unfenced;
 mod watching;
 mod world;
 
-use fencepost::{World, consul, database, etcd, kubernetes, postgres, quorum, redis, scenarios, zookeeper};
+use fencepost::{
+    Database, Survey, World, consul, database, etcd, kubernetes, postgres, quorum, redis, redlock, scenarios, zookeeper,
+};
 use std::{env, time::Duration};
 
 /// A belief ends before its lease.
@@ -22,20 +25,27 @@ const LEASE: Duration = Duration::from_secs(3);
 
 /// The example's service and its database; nothing happens.
 fn stage() -> World {
+    let charges = database("charges").token("token").schema(fencepost_seat::fence::postgres::MIGRATION);
+    on(charges).leads_when("leads with token {token}")
+}
+
+fn on(charges: Database) -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
-    let schema = include_str!("../../schema.sql").to_owned() + fencepost_seat::fence::postgres::MIGRATION + &invoices;
     let world = World::new()
-        .store(database("charges").token("token").schema(&schema))
+        .store(charges.schema(include_str!("../../schema.sql")).schema(&invoices))
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
-        .leads_when("leads with token {token}")
         .stops_when("leads no more");
     world::defect().into_iter().fold(world, |world, (name, value)| world.env(name, &value))
 }
 
 /// `SEEDS=150 cargo test --release swept` makes about 20,000 runs.
 fn world() -> World {
+    swept(stage())
+}
+
+fn swept(stage: World) -> World {
     let seeds = env::var("SEEDS").map_or(1, |seeds| seeds.parse().expect("SEEDS is a number"));
-    stage().seeds(0..seeds).swarm(0..10 * seeds).pause_before_every_send()
+    stage.seeds(0..seeds).swarm(0..10 * seeds).pause_before_every_send()
 }
 
 #[test]
@@ -85,6 +95,48 @@ fn swept_among_themselves() {
         "{:?}",
         world().every_scenario().belief_overlap(NONE).service(quorum()).fleet(3, seat::among_themselves).check()
     );
+}
+
+/// Without tokens: whatever a former leader sends, the database accepts.
+fn unfenced() -> World {
+    on(database("charges")).leads_when("leads by a lock")
+}
+
+/// What happens to a leader without pausing it, setting clocks or losing what the service knows.
+const CALM: [&str; 6] = ["clean-kill", "partition", "flapping", "clique", "slow-service", "starvation"];
+
+/// Scenarios in which the database accepted a former leader's write, or two believed for longer than a lease.
+fn broken(survey: &Survey) -> Vec<&str> {
+    println!("{survey}");
+    assert!(survey.scenarios.iter().all(|row| row.nobody_led == 0), "somebody leads again");
+    let broken = survey.scenarios.iter().filter(|row| row.two_led > 0);
+    broken.map(|row| row.scenario.as_str()).collect()
+}
+
+#[test]
+fn swept_on_postgres_lock() {
+    let world = || unfenced().service(postgres()).fleet(3, seat::on_postgres_lock);
+    let survey = swept(world()).every_scenario().belief_overlap(LEASE).survey().unwrap_or_else(|why| panic!("{why}"));
+    let broken = broken(&survey);
+    // The lock is gone with its server, which is back before this leader knows.
+    assert!(broken.contains(&"service-restart"), "{broken:?}");
+    let restarted = ["service-restart", "rolling-restart", "power-outage", "swarm"];
+    assert!(broken.iter().all(|scenario| restarted.contains(scenario)), "a pause keeps the lock: {broken:?}");
+    let calm = world().scenarios(CALM.map(scenarios::scenario)).seeds(0..6).belief_overlap(NONE);
+    println!("{:?}", calm.check());
+}
+
+#[test]
+fn swept_on_redlock() {
+    let world = || unfenced().service(redlock()).fleet(3, seat::on_redlock);
+    let survey = swept(world()).every_scenario().belief_overlap(LEASE).survey().unwrap_or_else(|why| panic!("{why}"));
+    let broken = broken(&survey);
+    // It was about to write when it was paused, and writes when it goes on.
+    assert!(broken.contains(&"every-send"), "{broken:?}");
+    let paused_or_set = ["every-send", "gc-pause", "takeovers", "clock-step", "clock-jump", "clock-skew", "swarm"];
+    assert!(broken.iter().all(|scenario| paused_or_set.contains(scenario)), "{broken:?}");
+    let calm = world().scenarios(CALM.map(scenarios::scenario)).seeds(0..6).belief_overlap(NONE);
+    println!("{:?}", calm.check());
 }
 
 /// The leader hands over every few seconds.

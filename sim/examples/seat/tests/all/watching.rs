@@ -1,6 +1,6 @@
 //! What a seat lets people, dashboards and standbys see.
 
-use crate::world::{Part, SERVED, SERVICES, TTL_S, all, at, find, lines_with, node, play, settings, sleep_s, until_s};
+use crate::world::{Part, SERVICES, TTL_S, all, at, find, lines_with, node, play, settings, sleep_s, tokened, until_s};
 use fencepost_seat::{Backend, Fenced, Metrics};
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use scenarios::fault::{Fault, Who};
@@ -49,7 +49,7 @@ impl Drop for Tells {
 
 #[test]
 fn a_standby_follows_each_leader_and_stops_when_it_leads_itself() {
-    for service in SERVICES {
+    for service in tokened() {
         let lines = lines_with(service, || play(Follows), vec![]);
         println!("{}:{}", service.name, all(&lines));
         at(&lines, "n1 leads");
@@ -118,7 +118,7 @@ impl Part for Measured {
 fn metrics_tell_what_has_happened_to_a_seat() {
     let (from, to) = (vec![node("n1")], vec![Who::Service]);
     let away = Fault::Partition { from, to, one_way: false, for_ms: Some(10_000.0) };
-    for service in SERVED {
+    for service in SERVICES {
         let lines = lines_with(service, || play(Measured), vec![(6.0, away.clone())]);
         println!("{}:{}", service.name, all(&lines));
         let number = |when: &str, name: &str| {
@@ -189,7 +189,7 @@ impl Part for Traced {
 
 #[test]
 fn what_a_leader_logs_says_under_which_token() {
-    for service in SERVICES {
+    for service in tokened() {
         let lines = lines_with(service, || play(Traced), vec![]);
         println!("{}:{}", service.name, all(&lines));
         for what in ["works", "works beside it", "blocks"] {

@@ -1,10 +1,12 @@
 //! A world with one service and three processes, of which each does its own part.
 
 use fencepost_libc::main_of;
-use fencepost_seat::{Backend, Consul, Etcd, Fenced, Kubernetes, Postgres, Raft, Redis, Seat, Settings, Zookeeper};
+use fencepost_seat::{
+    Backend, Consul, Etcd, Fenced, Kubernetes, Postgres, PostgresLock, Raft, Redis, Redlock, Seat, Settings, Zookeeper,
+};
 use protocols::{
     election::program,
-    service::{Service, consul, etcd, kubernetes, postgres, raft, redis, zookeeper},
+    service::{Service, consul, etcd, kubernetes, postgres, raft, redis, redis_servers, zookeeper},
 };
 use scenarios::{
     Params, Plan,
@@ -24,14 +26,28 @@ pub const TTL_S: f64 = 3.0;
 /// The longest time from a release to the next leader: the services differ, and members of two of them poll.
 pub const HANDOFF_S: f64 = 1.6;
 
-/// The services on which seats stand.
-pub const SERVED: [&Service; 6] =
+/// The services whose leaderships have tokens.
+pub const SERVICES: [&Service; 6] =
     [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &kubernetes::SERVICE, &consul::SERVICE, &zookeeper::SERVICE];
+/// An advisory lock of PostgreSQL.
+pub const POSTGRES_LOCK: &Service = &postgres::SESSIONS;
+/// Five independent servers of Redis.
+pub const REDLOCK: &Service = &redis_servers::SERVICE;
+
+/// The services on which seats stand.
+pub fn served() -> impl Iterator<Item = &'static Service> {
+    SERVICES.into_iter().chain([POSTGRES_LOCK, REDLOCK])
+}
+
 /// The same, and none: the members elect one of them.
-pub const SERVICES: [&Service; 7] = {
-    let [a, b, c, d, e, f] = SERVED;
-    [a, b, c, d, e, f, &raft::SERVICE]
-};
+pub fn all_services() -> impl Iterator<Item = &'static Service> {
+    served().chain([&raft::SERVICE])
+}
+
+/// The members themselves, and the services whose leaderships have tokens.
+pub fn tokened() -> impl Iterator<Item = &'static Service> {
+    SERVICES.into_iter().chain([&raft::SERVICE])
+}
 
 /// Durations that differ by service, seconds.
 #[derive(Clone, Copy)]
@@ -54,6 +70,8 @@ pub fn figures(service: &str) -> Figures {
         "zookeeper" => Figures { duration: 40.0, ttl: 6.0, belief: 3.4, lease: 8.0 },
         // Votes are given after a lease, and asked for up to a lease later.
         "raft" => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.8, lease: TTL_S * 2.1 },
+        // A hundredth, and 2 ms, are for clocks.
+        "redis-servers" => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.89 - 0.002, lease: TTL_S },
         _ => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.9, lease: TTL_S },
     }
 }
@@ -105,40 +123,48 @@ pub fn all(lines: &[Line]) -> String {
     lines.iter().map(line).collect()
 }
 
-/// What a process does in a test: it has a seat on the world's service.
+/// What a process does in a test: it has a seat on the world's service, which has tokens.
 pub trait Part {
     async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B);
 }
 
+/// The same on any service.
+pub trait AnyPart {
+    async fn play<B: Backend>(self, name: &str, backend: B);
+}
+
+/// A part that needs no tokens, on a service that has them.
+struct Without<P>(P);
+
+impl<P: AnyPart> Part for Without<P> {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        self.0.play(name, backend).await;
+    }
+}
+
 /// Plays a part on the service that the world has.
 pub fn play(part: impl Part) {
-    play_in(&mut Builder::new_multi_thread(), part);
+    run_as(&mut Builder::new_multi_thread(), async |name, service| with_tokens(part, name, service).await);
+}
+
+/// The same on any service.
+pub fn play_any(part: impl AnyPart) {
+    run_as(&mut Builder::new_multi_thread(), async |name, service| anywhere(part, name, service).await);
 }
 
 /// The same in a process in which nothing runs beside what is running.
-pub fn play_on_one_thread(part: impl Part) {
-    play_in(&mut Builder::new_current_thread(), part);
+pub fn play_on_one_thread(part: impl AnyPart) {
+    run_as(&mut Builder::new_current_thread(), async |name, service| anywhere(part, name, service).await);
 }
 
-fn play_in(runtime: &mut Builder, part: impl Part) {
+fn run_as(runtime: &mut Builder, plays: impl AsyncFnOnce(&str, &str)) {
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
         // A part leaves its seat when it likes.
         let votes = service == "raft" && name != "n1";
         let _witness = votes.then(|| settings(among("witness")).member(format!("{name}-votes")).unwrap());
-        match service.as_str() {
-            "consul" => part.play(&name, Consul::connect("http://consul").unwrap()).await,
-            "etcd" => part.play(&name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
-            "kubernetes" => {
-                let config = kube::Config::new("http://apiserver:6443".parse().unwrap());
-                part.play(&name, Kubernetes::new(kube::Client::try_from(config).unwrap(), "default")).await
-            }
-            "raft" => part.play(&name, among("raft")).await,
-            "redis" => part.play(&name, Redis::connect("redis://redis").unwrap()).await,
-            "zookeeper" => part.play(&name, Zookeeper::connect("zookeeper/services").unwrap()).await,
-            _ => part.play(&name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
-        }
+        plays(&name, &service).await;
         // A process that ends is started again.
         std::future::pending::<()>().await;
     });
@@ -149,6 +175,37 @@ fn among(folder: &str) -> Raft {
     let members = ["n1", "n2", "n3"].map(|name| (name, format!("{name}:7000")));
     let witnesses = [("n2-votes", "n2:7001".to_owned()), ("n3-votes", "n3:7001".to_owned())];
     Raft::in_clear(members.into_iter().chain(witnesses), folder).unwrap()
+}
+
+async fn anywhere(part: impl AnyPart, name: &str, service: &str) {
+    match service {
+        "postgres-sessions" => {
+            part.play(name, PostgresLock::connect("postgres://invoices@postgres/invoices").unwrap()).await
+        }
+        "postgres-pooled" => {
+            part.play(name, PostgresLock::connect("postgres://invoices@postgres:6432/invoices").unwrap()).await
+        }
+        "redis-servers" => {
+            let servers = (1..=5).map(|server| format!("redis://redis-{server}"));
+            part.play(name, Redlock::connect(servers).unwrap()).await
+        }
+        _ => with_tokens(Without(part), name, service).await,
+    }
+}
+
+async fn with_tokens(part: impl Part, name: &str, service: &str) {
+    match service {
+        "consul" => part.play(name, Consul::connect("http://consul").unwrap()).await,
+        "etcd" => part.play(name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
+        "kubernetes" => {
+            let config = kube::Config::new("http://apiserver:6443".parse().unwrap());
+            part.play(name, Kubernetes::new(kube::Client::try_from(config).unwrap(), "default")).await
+        }
+        "raft" => part.play(name, among("raft")).await,
+        "redis" => part.play(name, Redis::connect("redis://redis").unwrap()).await,
+        "zookeeper" => part.play(name, Zookeeper::connect("zookeeper/services").unwrap()).await,
+        _ => part.play(name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
+    }
 }
 
 /// The figures of the service that this process finds in its world.
