@@ -21,7 +21,7 @@ pub(crate) mod redlock;
 #[cfg(feature = "zookeeper")]
 pub(crate) mod zookeeper;
 
-use crate::{lead::Fencing, settings::SettingsError};
+use crate::{error::SettingsError, lead::Fencing};
 use protocols::{
     election::{Protocol, Timings},
     elector::{ServiceInput, ServiceOutput},

@@ -54,6 +54,7 @@ mod backend;
 mod counts;
 mod driver;
 mod ended;
+mod error;
 pub mod fence;
 mod lead;
 #[cfg(feature = "metrics")]
@@ -88,6 +89,7 @@ pub use backend::redlock::Redlock;
 pub use backend::zookeeper::Zookeeper;
 pub use backend::{AddressError, Backend};
 pub use ended::Ended;
+pub use error::SettingsError;
 #[cfg(feature = "etcd")]
 pub use fence::etcd::FencedKv;
 #[cfg(feature = "object-store")]
@@ -103,7 +105,7 @@ pub use lead::{Fenced, Fencing, Lead, Unfenced};
 pub use metrics::Metrics;
 pub use seat::{Resigner, Seat};
 pub use seats::Seats;
-pub use settings::{Settings, SettingsError};
+pub use settings::Settings;
 #[cfg(all(feature = "signal", unix))]
 pub use signal::terminated;
 pub use term::Term;

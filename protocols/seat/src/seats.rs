@@ -1,10 +1,4 @@
-use crate::{
-    backend::Backend,
-    ended::Ended,
-    lead::Lead,
-    seat::Seat,
-    settings::{Settings, SettingsError},
-};
+use crate::{backend::Backend, ended::Ended, error::SettingsError, lead::Lead, seat::Seat, settings::Settings};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use protocols::{
     sharding::{Placement, Places},

@@ -2,12 +2,14 @@
 
 mod clocks;
 mod disk;
+mod layers;
 mod listening;
 
 use super::world::Env;
 use crate::site::Endpoint;
 pub use clocks::{Clocks, Sleep};
 pub use disk::TokioDisk;
+pub use layers::{Accept, Boxed, Io, Stream, Wrap};
 pub use listening::Listening;
 use protocols::{clock::Now, point::Point};
 use rand_chacha::ChaCha8Rng;
@@ -18,43 +20,13 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream, lookup_host},
-};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
 
 /// Linux's default number of keepalive probes.
 const PROBES: u32 = 9;
-
-/// A byte stream of any kind: plain TCP, or TLS over it.
-pub trait Io: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Io for T {}
-
-pub type Stream = Box<dyn Io>;
-
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// A layer between TCP and its user, such as TLS.
-pub trait Wrap: Send + Sync {
-    /// Wraps a connection to `to`.
-    ///
-    /// # Errors
-    /// A failed handshake.
-    fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>>;
-}
-
-/// A layer between TCP and a server, such as TLS.
-pub trait Accept: Send + Sync {
-    /// Wraps a connection that was accepted.
-    ///
-    /// # Errors
-    /// A failed handshake.
-    fn accept(&self, stream: TcpStream) -> Boxed<'_, io::Result<Stream>>;
-}
 
 /// A listener for named points.
 pub trait Points: Send + Sync {

@@ -317,8 +317,7 @@ impl Answers {
         match request {
             // The former leader's lease is over, and nobody here follows it.
             Request::Transfer(rpc) if !self.stands.load(Ordering::Relaxed) => {
-                let to_another =
-                    TransferLeaderRequest::new(rpc.from_leader().clone(), NOBODY, rpc.last_log_id().copied());
+                let to_another = TransferLeaderRequest::new(*rpc.from_leader(), NOBODY, rpc.last_log_id().copied());
                 or_refused(raft.handle_transfer_leader(to_another).await, Answer::Transfer)
             }
             Request::Append(rpc) => or_refused(raft.append_entries(rpc).await, Answer::Append),

@@ -2,7 +2,7 @@ use super::{
     AddressError, Backend, Deliver, Running, Service,
     reach::{endpoint, seeded},
 };
-use crate::{lead::Fenced, settings::SettingsError};
+use crate::{error::SettingsError, lead::Fenced};
 use protocols::{
     election::{Protocol, Timings, raft},
     elector::ServiceOutput,

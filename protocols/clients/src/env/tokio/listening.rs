@@ -1,6 +1,6 @@
 //! Connections that are accepted, and the handshakes that some of them begin with.
 
-use super::{Accept, Stream};
+use super::layers::{Accept, Stream};
 use crate::env::world::Listener;
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
@@ -48,15 +48,16 @@ impl Listener for Listening {
         loop {
             let Listening { listener, accept, handshakes } = self;
             tokio::select! {
+                biased;
+                // One that has failed, or panicked, is over.
+                done = handshakes.join_next(), if !handshakes.is_empty() => if let Some(Ok(Some(stream))) = done {
+                    return Ok(stream);
+                },
                 stream = accepted(listener), if handshakes.len() < HANDSHAKES => match accept.clone() {
                     None => return Ok(Box::new(stream)),
                     Some(accept) => drop(handshakes.spawn(async move {
                         timeout(HANDSHAKE, accept.accept(stream)).await.ok()?.ok()
                     })),
-                },
-                // One that has failed, or panicked, is over.
-                done = handshakes.join_next(), if !handshakes.is_empty() => if let Some(Ok(Some(stream))) = done {
-                    return Ok(stream);
                 },
             }
         }

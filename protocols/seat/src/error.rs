@@ -1,0 +1,26 @@
+use std::{path::PathBuf, time::Duration};
+
+/// Settings that cannot work.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("`{0}` is no name for a seat: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    Seat(String),
+    #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    Member(String),
+    #[error("`{0}` is not one of the members")]
+    Stranger(String),
+    #[error(
+        "members that elect among themselves elect for one seat: `{0}` needs another group of them, with a port and a folder of its own"
+    )]
+    Taken(String),
+    #[error("the folder {} cannot be used: {why}", folder.display())]
+    Folder { folder: PathBuf, why: String },
+    #[error("a fleet of no shards has nothing to lead: use at least one")]
+    Shards,
+    #[error("a lease of {} ms is too short or too long: use 100 ms to a day", .0.as_millis())]
+    Ttl(Duration),
+    #[error("a lease of {} ms is too short for this service and a margin of {} ms: a belief would last for {} ms", ttl.as_millis(), margin.as_millis(), belief.as_millis())]
+    Short { ttl: Duration, margin: Duration, belief: Duration },
+    #[error("a margin of {} ms leaves too little of a lease of {} ms: use at most half of it", margin.as_millis(), ttl.as_millis())]
+    Margin { margin: Duration, ttl: Duration },
+}
