@@ -85,6 +85,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             seed: entropy,
             clocks: Some(own.clone()),
             wrap: None,
+            accept: None,
             points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
             listen_on: args.elect_listen.map(|address| address.ip()),
             folder: data(args)?,
