@@ -86,8 +86,8 @@ impl Resigner {
     }
 
     /// The same, and lets this one of the [members](crate::Settings::members) lead next, if it campaigns then: with
-    /// etcd, Raft and Redis. With other services, or if it does not, whoever comes first leads. Does nothing if that is this
-    /// member.
+    /// etcd, Raft and Redis. With other services, or if it does not, whoever comes first leads. Does nothing if that is
+    /// this member.
     pub fn resign_to(&self, member: &str) {
         match self.names.iter().position(|name| name == member) {
             // A seat has fewer members than that.

@@ -125,6 +125,9 @@ impl<B: Backend> Settings<B> {
         }
         let Settings { backend, seat, members, drain, stop_within, hold_down, .. } = self;
         let members = backend.claimed(&seat, &member, &timings)?.unwrap_or(members);
+        if let Some(wrong) = members.iter().find(|name| !is_name(name)) {
+            return Err(SettingsError::Member(wrong.clone()));
+        }
         let backend = backend.lasting(timings.lease_ttl);
         Ok(Seat::made(Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down }))
     }

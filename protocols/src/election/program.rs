@@ -40,7 +40,7 @@ fn protocol(service: &'static Service, tokened: bool) -> Protocol {
         // Half of what was measured once: elections take more or less.
         takeover_max: |timings, _| timings.lease_ttl / 2,
         read_lease: None,
-        majority: service.is_embedded,
+        majority: service.all().any(|service| service.is_embedded),
         timers: OwnTimers::NONE,
         promise: |_, fenced| if fenced { Promise::Holds } else { Promise::May },
         bounds: |_| Bounds::default(),
@@ -61,7 +61,7 @@ impl Protocol {
 #[cfg(test)]
 mod tests {
     use super::of;
-    use crate::service::{etcd, redis};
+    use crate::service::{etcd, raft, redis};
 
     #[test]
     fn services_stand_beside_each_other_in_order() {
@@ -70,6 +70,7 @@ mod tests {
         assert_eq!(names(both), [redis::SERVICE.name, etcd::SERVICE.name]);
         assert!(std::ptr::eq(both, of(&[&redis::SERVICE, &etcd::SERVICE], true)));
         assert!(!std::ptr::eq(both, of(&[&redis::SERVICE], true)) && !std::ptr::eq(both, of(&[], false)));
+        assert!(of(&[&redis::SERVICE, &raft::SERVICE], true).majority && !both.majority);
         assert!(of(&[], true).service.is_none() && both.is_program());
     }
 }

@@ -193,6 +193,9 @@ impl World {
             "nothing happens; name `scenarios`, or `pause_before_every_send`".to_owned()
         } else if self.before.contains(&Sends::With(String::new())) {
             "every send has an empty text in it; use `pause_before_every_send`".to_owned()
+        } else if self.services.iter().any(|s| s.service.is_embedded && (s.members.is_some() || s.leader_key.is_some()))
+        {
+            "`quorum()` has neither members nor a key: the fleet itself elects, of so many as `fleet` says".to_owned()
         } else if self.belief_overlap.is_some() && unsaid {
             "nothing says who believes; name lines with `leads_when` and `stops_when`".to_owned()
         } else {

@@ -38,11 +38,17 @@ pub struct Member {
 }
 
 impl Member {
-    /// Starts a member, whose journal is on the disk of `env`.
-    pub fn start(env: impl Env, fleet: &Fleet) -> Member {
+    /// Starts a member, whose journal is on the disk of `env`. `lock` is what keeps others from it, and is dropped once
+    /// the node writes no more.
+    pub fn start(env: impl Env, fleet: &Fleet, lock: impl Send + 'static) -> Member {
         let (electors, attached) = unbounded_channel();
         let process = fleet.process(env.clone());
-        env.spawn_detached(process.scope.clone().run(async move { process.live(attached).await }));
+        let scope = process.scope.clone();
+        let live = async move {
+            let _lock = lock;
+            process.live(attached).await;
+        };
+        env.spawn_detached(scope.run(live));
         Member { electors }
     }
 
@@ -63,11 +69,12 @@ impl Member {
 }
 
 impl Fleet {
-    /// What nodes recognize each other by: votes and tokens of another fleet must not count in this one.
+    /// What nodes recognize each other by: votes and tokens of another fleet must not count in this one, nor those of a
+    /// node that keeps a leader in office for another time.
     fn fingerprint(&self) -> u64 {
         let names: BTreeSet<&str> = self.members.iter().map(|(name, _)| name.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        id(&format!("{} {}", names.join(" "), self.tokens_above))
+        id(&format!("{} {} {:?}", names.join(" "), self.tokens_above, self.election_timeout))
     }
 
     fn process<E: Env>(&self, env: E) -> Process<E> {
@@ -95,6 +102,8 @@ impl<E: Env> Process<E> {
     async fn live(&self, mut attached: UnboundedReceiver<Attached>) {
         let mut elector = None;
         loop {
+            // A node that fails at once, as on a full disk, fails again.
+            let again = self.env.now().mono.saturating_add(self.settings.lease());
             let mut server = match self.start().await {
                 Ok(server) => server,
                 Err(why) => {
@@ -109,6 +118,7 @@ impl<E: Env> Process<E> {
             if lives.is_none() {
                 return;
             }
+            self.env.sleep_until(again).await;
         }
     }
 
@@ -120,13 +130,20 @@ impl<E: Env> Process<E> {
         attached: &mut UnboundedReceiver<Attached>,
     ) -> Option<()> {
         elector.take_if(|elector| elector.is_gone());
-        if elector.is_none() {
-            *elector = Some(self.elector(attached.recv().await?));
+        match elector {
+            Some(elector) => elector.fail(&why.0),
+            None => tracing::warn!("a member of a fleet does not vote: {why}"),
         }
-        if let Some(elector) = elector {
-            elector.fail(&why.0);
+        let wait = self.env.sleep(self.settings.lease());
+        if elector.is_some() {
+            wait.await;
+            return Some(());
         }
-        self.env.sleep(self.settings.lease()).await;
+        tokio::select! {
+            biased;
+            new = attached.recv() => *elector = Some(self.elector(new?)),
+            () = wait => {}
+        }
         Some(())
     }
 

@@ -290,7 +290,7 @@ async fn converse<E: Env>(
                 let Numbered { number, fleet: theirs, body, .. } = request?;
                 if theirs != fleet {
                     // Their terms and votes must not count here.
-                    let body = Answer::Refused("its fleet has other members".to_owned());
+                    let body = Answer::Refused("it is of another fleet: the lists of members, ttl and tokens_above must be the same".to_owned());
                     let _ = answered.send(Numbered { number, fleet, stands: None, body });
                     continue;
                 }

@@ -34,13 +34,15 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedReceiver};
 ///
 /// The token is the term. A vote is on disk before it is given, so terms only rise: **the folder is part of the
 /// member**, and a member that has lost it must not come back with an empty one, since it could then vote twice in a
-/// term. Its members are those that the fleet was founded with. To replace one for good, or to add one, stop all
-/// members, give all of them empty folders and the new list, and let
-/// [`tokens_above`](Raft::tokens_above) be the highest token that was given. Members whose lists or `tokens_above` differ do not talk
-/// to each other.
+/// term. The members are those that the fleet was founded with. To replace one for good, or to add one, stop all
+/// members, give all of them empty folders and the new list, and let [`tokens_above`](Raft::tokens_above) be the
+/// highest token that was given. Members whose lists, TTLs or `tokens_above` differ refuse each other. To shorten the
+/// TTL, stop all members for as long as it was: one that is restarted has forgotten whom it heard, and waits for the
+/// new TTL only.
 ///
-/// A member votes as long as its [`Seat`](crate::Seat) lives, and stands only while it campaigns: one that never does
-/// is a witness. (If the seat is not made within a tokio runtime, it votes from its first campaign on.) One `Raft` carries one seat; it needs a port and a folder of its own.
+/// A member votes as long as its [`Seat`](crate::Seat) lives, or a clone of its `Raft`, and stands only while it
+/// campaigns: one that never does is a witness. (If the seat is not made within a tokio runtime, it votes from its
+/// first campaign on.) One `Raft` carries one seat, once; it needs a port and a folder of its own.
 #[derive(Clone)]
 pub struct Raft {
     settings: EnvSettings,
@@ -54,8 +56,8 @@ pub struct Raft {
 /// A member that has its seat.
 struct Seated {
     fleet: Fleet,
-    /// Nobody else writes to the folder.
-    _lock: File,
+    /// Nobody else writes to the folder. The node has it, too, since it goes on for as long as it withdraws.
+    lock: Arc<File>,
     running: Option<Member>,
 }
 
@@ -138,13 +140,13 @@ impl Raft {
     }
 
     /// The node; a runtime that has ended has ended its own.
-    fn running<'a>(&self, Seated { fleet, running, .. }: &'a mut Seated) -> &'a Member {
+    fn running<'a>(&self, Seated { fleet, lock, running }: &'a mut Seated) -> &'a Member {
         running.take_if(|member| member.has_ended());
         let is_v6 = fleet.members.first().is_some_and(|(_, own)| own.host.parse::<Ipv6Addr>().is_ok());
         let any = if is_v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
         let listen_on = Some(self.settings.listen_on.unwrap_or(any));
         let env = || TokioEnv::with(EnvSettings { listen_on, ..self.settings.clone() });
-        running.get_or_insert_with(|| Member::start(env(), fleet))
+        running.get_or_insert_with(|| Member::start(env(), fleet, lock.clone()))
     }
 }
 
@@ -190,7 +192,7 @@ impl Service for Raft {
             election_timeout: timings.election_timeout.unwrap_or((timings.lease_ttl / 2, timings.lease_ttl)),
             heartbeat: timings.renew_interval,
         };
-        let new = seated.insert(Seated { fleet, _lock: lock(&self.folder)?, running: None });
+        let new = seated.insert(Seated { fleet, lock: Arc::new(lock(&self.folder)?), running: None });
         // Otherwise with the first campaign.
         if Handle::try_current().is_ok() {
             self.running(new);

@@ -59,6 +59,8 @@ fn members_that_cannot_elect_are_refused() {
     assert_eq!(seat(&twin, "a").unwrap_err(), SettingsError::Folder { folder: folder.clone(), why });
     drop(kept);
     assert!(seat(&twin, "a").is_ok());
+    let unnamed = Raft::in_clear([("a", "a"), ("b c", "b")], folder.join("unnamed")).unwrap();
+    assert_eq!(seat(&unnamed, "a").unwrap_err(), SettingsError::Member("b c".to_owned()));
     let file = folder.join("lock");
     let blocked = Raft::in_clear([("a", "a")], file).unwrap();
     assert!(matches!(seat(&blocked, "a"), Err(SettingsError::Folder { .. })));
@@ -201,34 +203,80 @@ async fn nobody_votes_without_a_certificate_of_the_fleet() {
     }
 }
 
+/// The same member again, once the one before has let go of its folder.
+async fn again(folder: &Path, members: &[(&'static str, &str)], member: &str) -> Seat<Raft> {
+    let seat = || {
+        let raft = Raft::in_clear(members.to_vec(), own(folder, member)).unwrap();
+        Seat::new(raft, "invoices").ttl(SHORT).member(member)
+    };
+    let held = async {
+        loop {
+            match seat() {
+                Err(SettingsError::Folder { .. }) => tokio::time::sleep(SHORT / 50).await,
+                seat => break seat.unwrap(),
+            }
+        }
+    };
+    timeout(PATIENCE, held).await.expect("the folder is free")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_of_other_members_is_another_one() {
-    let (folder, members) = (folder("fleets"), members());
+    for (case, above, ttl) in [("tokens", 7, SHORT), ("ttl", 0, 2 * SHORT)] {
+        let (folder, members) = (folder(case), members());
+        let (told, mut led) = mpsc::unbounded_channel();
+        let start = |name: &'static str, above: u64, ttl: Duration| {
+            let raft = Raft::in_clear(members.clone(), own(&folder, name)).unwrap().tokens_above(above);
+            stands(raft, name, ttl, &told)
+        };
+        // Each of them waits for a majority of its own fleet.
+        let (_, one) = start("a", 0, SHORT);
+        let (_, other) = start("b", above, ttl);
+        assert!(timeout(6 * ttl, led.recv()).await.is_err(), "{case}: two fleets are one");
+        // With one that is of its fleet, it has one.
+        let (_, third) = start("c", above, ttl);
+        let (leader, token) = timeout(PATIENCE, led.recv()).await.expect("nobody leads").unwrap();
+        assert!(leader != "a" && token > above, "{case}: {leader} leads with {token}");
+        for serving in [one, other, third] {
+            serving.abort();
+            let _ = serving.await;
+        }
+        // What is on its disk is of the fleet as it was.
+        let seat = again(&folder, &[("b", "localhost:0"), ("d", "localhost:1")], "b").await;
+        let mut watch = seat.watch();
+        let why = async { while watch.changed().await.failing.is_none() {} };
+        tokio::select! {
+            _ = seat.campaign() => panic!("it leads"),
+            said = timeout(PATIENCE, why) => said.expect("it says why it does not stand"),
+        }
+        let failing = seat.status().failing;
+        assert_eq!(failing.as_deref(), Some("rejected: the journal is of a fleet with other members"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_witness_votes_as_soon_as_it_can() {
+    let (folder, members) = (folder("witness"), members());
     let (told, mut led) = mpsc::unbounded_channel();
-    let start = |name: &'static str, above: u64, members: &[(&'static str, String)]| {
-        let raft = Raft::in_clear(members.to_vec(), own(&folder, name)).unwrap().tokens_above(above);
-        stands(raft, name, SHORT, &told)
-    };
-    // Each of them waits for a majority of its own fleet.
-    let (_, one) = start("a", 0, &members);
-    let (_, other) = start("b", 7, &members);
-    assert!(timeout(6 * SHORT, led.recv()).await.is_err(), "two fleets are one");
-    // With one that is of its fleet, it has one.
-    let (_, third) = start("c", 7, &members);
-    let (leader, token) = timeout(PATIENCE, led.recv()).await.expect("nobody leads").unwrap();
-    assert!(leader != "a" && token > 7);
-    for serving in [one, other, third] {
-        serving.abort();
-        let _ = serving.await;
-    }
-    // What is on its disk is of the fleet as it was.
-    let raft = Raft::in_clear([("b", "localhost:0"), ("d", "localhost:1")], own(&folder, "b")).unwrap();
-    let seat = Seat::new(raft, "invoices").ttl(SHORT).member("b").unwrap();
-    let mut watch = seat.watch();
-    let why = async { while watch.changed().await.failing.is_none() {} };
-    tokio::select! {
-        _ = seat.campaign() => panic!("it leads"),
-        said = timeout(PATIENCE, why) => said.expect("it says why it does not stand"),
-    }
-    assert_eq!(seat.status().failing.as_deref(), Some("rejected: the journal is of a fleet with other members"));
+    let raft = |name: &str| Raft::in_clear(members.clone(), own(&folder, name)).unwrap();
+    // Its port is another's.
+    let taken = TcpListener::bind(("0.0.0.0", members[2].1.rsplit_once(':').unwrap().1.parse().unwrap())).unwrap();
+    let _witness = Seat::new(raft("c"), "invoices").ttl(SHORT).member("c").unwrap();
+    let (_, serving) = stands(raft("a"), "a", SHORT, &told);
+    assert!(timeout(4 * SHORT, led.recv()).await.is_err(), "nobody votes for it");
+    drop(taken);
+    assert_eq!(timeout(PATIENCE, led.recv()).await.expect("nobody leads").unwrap().0, "a");
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_folder_is_free_once_its_node_has_ended() {
+    let (folder, members) = (folder("ends"), [("a", "localhost:0"), ("b", "localhost:1")]);
+    let raft = || Raft::in_clear(members, own(&folder, "a")).unwrap();
+    let seat = Seat::new(raft(), "invoices").ttl(SHORT).member("a").unwrap();
+    // Nothing else runs on this thread until it waits: the node goes on without its seat.
+    drop(seat);
+    let at_once = Seat::new(raft(), "invoices").ttl(SHORT).member("a");
+    assert!(matches!(at_once, Err(SettingsError::Folder { .. })), "two nodes would write one journal");
+    again(&folder, &members, "a").await;
 }

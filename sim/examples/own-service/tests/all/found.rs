@@ -1,6 +1,6 @@
 //! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
 
-use fencepost::{Failure, Store, World, database, failure::Kind, redis, scenarios, store};
+use fencepost::{Failure, Store, World, database, failure::Kind, quorum, redis, scenarios, store};
 use std::{env, process::Command, thread};
 
 fn unfenced() -> Result<fencepost::Checked, Failure> {
@@ -91,6 +91,10 @@ fn what_cannot_be_run_is_said_in_one_sentence() {
     let world = || World::new().fleet(3, idle);
     assert_eq!(wrong(world()), "nothing happens; name `scenarios`, or `pause_before_every_send`");
     assert_eq!(wrong(world().pause_before_every_send().seeds(3..3)), "there are no seeds in 3..3");
+    for own in [quorum().members(5), quorum().leader_key("leader")] {
+        let said = wrong(world().pause_before_every_send().service(own));
+        assert!(said.starts_with("`quorum()` has neither members nor a key"), "{said}");
+    }
     let said = wrong(world().pause_before_sends(""));
     assert_eq!(said, "every send has an empty text in it; use `pause_before_every_send`");
     let said = wrong(service(store()).swarm(3..3));

@@ -2,7 +2,7 @@
 
 use crate::world::{
     AnyPart, HANDOFF_S, Part, SERVICES, all, all_services, at, find, here, lines, play, play_any, served, settings,
-    sleep_s, until_s,
+    sleep_s, successor, until_s,
 };
 use fencepost_seat::{Backend, Ended, Fenced};
 use std::{cell::RefCell, future::pending, time::Duration};
@@ -92,23 +92,17 @@ struct Generous;
 
 impl AnyPart for Generous {
     async fn play<B: Backend>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return successor(name, backend).await;
+        }
         let seat = settings(backend).member(name).unwrap();
-        match name {
-            "n1" => loop {
-                let work = async |_: &_| {
-                    println!("n1 leads");
-                    sleep_s(3.0).await;
-                    Ok::<_, String>(())
-                };
-                println!("n1: {:?}", seat.serve(work).await);
-            },
-            "n2" => {
-                sleep_s(1.0).await;
-                let _term = seat.campaign().await;
-                println!("n2 leads");
-                pending::<()>().await;
-            }
-            _ => {}
+        loop {
+            let work = async |_: &_| {
+                println!("n1 leads");
+                sleep_s(3.0).await;
+                Ok::<_, String>(())
+            };
+            println!("n1: {:?}", seat.serve(work).await);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::world::{
     AnyPart, HANDOFF_S, POSTGRES_LOCK, Part, REDLOCK, SERVICES, TTL_S, all, all_services, at, figures, find, here,
-    lines, lines_with, node, play, play_any, play_on_one_thread, served, settings, sleep_s, until_s,
+    lines, lines_with, node, play, play_any, play_on_one_thread, served, settings, sleep_s, successor, until_s,
 };
 use fencepost_seat::{Backend, Fenced, Seat};
 use protocols::service::etcd;
@@ -39,7 +39,7 @@ impl AnyPart for ServesAlone {
 #[test]
 fn a_service_that_is_restarted_at_once_costs_no_leadership() {
     // A session ends with its server.
-    for service in all_services().filter(|service| service.name != POSTGRES_LOCK.name) {
+    for service in served().filter(|service| service.name != POSTGRES_LOCK.name) {
         let kill = |at_s| (at_s, Fault::Kill { node: Who::Service, restart_after_ms: Some(200.0) });
         let lines =
             lines_with(service, || play_any(ServesAlone { ttl_s: TTL_S }), vec![kill(8.0), kill(16.3), kill(24.6)]);
@@ -51,7 +51,7 @@ fn a_service_that_is_restarted_at_once_costs_no_leadership() {
 #[test]
 fn a_connection_that_hangs_costs_no_leadership() {
     // A session has one connection.
-    for service in all_services().filter(|service| service.name != POSTGRES_LOCK.name) {
+    for service in served().filter(|service| service.name != POSTGRES_LOCK.name) {
         // An idle connection is asked for a sign of life every five seconds, and closed after two: etcd allows no more.
         let main = || play_any(ServesAlone { ttl_s: 15.0 });
         let hang = Fault::Hang { from: vec![node("n1")], to: vec![Who::Service], for_ms: None };
@@ -119,26 +119,18 @@ struct IsRefusedAndGoesOn;
 
 impl Part for IsRefusedAndGoesOn {
     async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
-        let seat = settings(backend).stop_within(Duration::from_secs(20)).member(name).unwrap();
-        match name {
-            "n1" => {
-                let ended = seat.serve(async |lead| {
-                    let _task = lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(15)));
-                    sleep_s(4.0).await;
-                    println!("n1 is refused");
-                    lead.refused();
-                    pending::<Result<(), String>>().await
-                });
-                println!("n1: {:?}", ended.await);
-            }
-            "n2" => {
-                sleep_s(1.0).await;
-                let _term = seat.campaign().await;
-                println!("n2 leads");
-                pending::<()>().await;
-            }
-            _ => {}
+        if name != "n1" {
+            return successor(name, backend).await;
         }
+        let seat = settings(backend).stop_within(Duration::from_secs(20)).member(name).unwrap();
+        let ended = seat.serve(async |lead| {
+            let _task = lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(15)));
+            sleep_s(4.0).await;
+            println!("n1 is refused");
+            lead.refused();
+            pending::<Result<(), String>>().await
+        });
+        println!("n1: {:?}", ended.await);
     }
 }
 

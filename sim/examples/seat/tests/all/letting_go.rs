@@ -2,21 +2,10 @@
 
 use crate::world::{
     AnyPart, Figures, HANDOFF_S, all, all_services, at, figures, find, lines, play_any, served, settings, sleep_s,
+    successor,
 };
 use fencepost_seat::{Backend, Ended};
 use std::{future::pending, time::Duration};
-
-/// n1 leads first, in its own way; n2 comes after 1 s and stays.
-async fn successor<B: Backend>(name: &str, backend: B) {
-    if name == "n2" {
-        sleep_s(1.0).await;
-        let seat = settings(backend).member(name).unwrap();
-        let term = seat.campaign().await;
-        println!("n2 leads");
-        pending::<()>().await;
-        drop(term);
-    }
-}
 
 /// From when n1 said that, until n2 leads.
 fn handoff(lines: &[sim::program::Line], from: &str) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::world::{
     AnyPart, HANDOFF_S, POSTGRES_LOCK, Part, all, at, figures, find, lines, lines_with, node, play, play_any, served,
-    settings, sleep_s, until_s,
+    settings, successor, until_s,
 };
 use fencepost_seat::{Backend, Fenced};
 use protocols::service::{consul, zookeeper};
@@ -148,24 +148,16 @@ struct WorksOn;
 
 impl AnyPart for WorksOn {
     async fn play<B: Backend>(self, name: &str, backend: B) {
-        let seat = settings(backend).stop_within(Duration::from_secs(90)).member(name).unwrap();
-        match name {
-            "n1" => {
-                let ended = seat.serve(async |lead| {
-                    let _task = lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(100)));
-                    let _said = Stops;
-                    pending::<Result<(), String>>().await
-                });
-                println!("n1: {:?}", ended.await);
-            }
-            "n2" => {
-                sleep_s(1.0).await;
-                let _term = seat.campaign().await;
-                println!("n2 leads");
-                pending::<()>().await;
-            }
-            _ => {}
+        if name != "n1" {
+            return successor(name, backend).await;
         }
+        let seat = settings(backend).stop_within(Duration::from_secs(90)).member(name).unwrap();
+        let ended = seat.serve(async |lead| {
+            let _task = lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(100)));
+            let _said = Stops;
+            pending::<Result<(), String>>().await
+        });
+        println!("n1: {:?}", ended.await);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::world::{
     AnyPart, HANDOFF_S, POSTGRES_LOCK, REDLOCK, all, at, figures, find, lines, lines_with, node, play_any, settings,
-    sleep_s, until_s,
+    successor, until_s,
 };
 use fencepost_seat::Backend;
 use protocols::service::postgres;
@@ -104,27 +104,19 @@ struct WorksOn;
 
 impl AnyPart for WorksOn {
     async fn play<B: Backend>(self, name: &str, backend: B) {
-        let seat = settings(backend).stop_within(Duration::from_secs(90)).member(name).unwrap();
-        match name {
-            "n1" => {
-                let ended = seat.serve(async |lead| {
-                    let _task = lead.spawn_blocking(|| {
-                        std::thread::sleep(Duration::from_secs(25));
-                        println!("n1's thread has ended");
-                    });
-                    println!("n1's belief is over: {:?}", lead.ended().await);
-                    pending::<Result<(), String>>().await
-                });
-                println!("n1: {:?}", ended.await);
-            }
-            "n2" => {
-                sleep_s(1.0).await;
-                let _term = seat.campaign().await;
-                println!("n2 leads");
-                pending::<()>().await;
-            }
-            _ => {}
+        if name != "n1" {
+            return successor(name, backend).await;
         }
+        let seat = settings(backend).stop_within(Duration::from_secs(90)).member(name).unwrap();
+        let ended = seat.serve(async |lead| {
+            let _task = lead.spawn_blocking(|| {
+                std::thread::sleep(Duration::from_secs(25));
+                println!("n1's thread has ended");
+            });
+            println!("n1's belief is over: {:?}", lead.ended().await);
+            pending::<Result<(), String>>().await
+        });
+        println!("n1: {:?}", ended.await);
     }
 }
 

@@ -208,6 +208,18 @@ async fn with_tokens(part: impl Part, name: &str, service: &str) {
     }
 }
 
+/// n1 leads first, in its own way; n2 comes after 1 s and stays.
+pub async fn successor<B: Backend>(name: &str, backend: B) {
+    if name == "n2" {
+        sleep_s(1.0).await;
+        let seat = settings(backend).member(name).unwrap();
+        let term = seat.campaign().await;
+        println!("n2 leads");
+        std::future::pending::<()>().await;
+        drop(term);
+    }
+}
+
 /// The figures of the service that this process finds in its world.
 pub fn here() -> Figures {
     figures(&env::var("SERVICE").unwrap())
