@@ -1,6 +1,6 @@
 //! TLS by rustls, for everything that crosses a real network.
 
-pub use protocols_clients::tls::Secure;
+pub use protocols_clients::tls::{Mutual, Secure};
 
 use rustls::{ClientConfig, RootCertStore, ServerConfig, server::WebPkiClientVerifier};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};

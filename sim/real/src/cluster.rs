@@ -262,6 +262,8 @@ impl Cluster {
         arguments.extend(self.tls_arguments());
         if self.spec.tls {
             arguments.push("--store-tls".into());
+        } else if self.electors.contains_key(&node) {
+            arguments.push("--elect-insecure".into());
         }
         if plan.read_lease {
             arguments.push("--read-lease".into());

@@ -41,7 +41,8 @@ pub enum Command {
         --store 127.0.0.1:7000 \\\n            --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002 --token-key key\n\n          \
         cargo real node --id n1 --backend raft --store 127.0.0.1:7000 --elect-listen 127.0.0.1:9001 \\\n            \
         --electors n1=127.0.0.1:9001,n2=127.0.0.1:9002,n3=127.0.0.1:9003 --data n1 \\\n            \
-        --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002,n3=127.0.0.1:8003 --token-key key")]
+        --listen 127.0.0.1:8001 --peers n1=127.0.0.1:8001,n2=127.0.0.1:8002,n3=127.0.0.1:8003 --token-key key \\\n            \
+        --tls-cert cert.pem --tls-key key.pem --tls-ca ca.pem")]
     Node(Box<NodeArgs>),
     /// Run the fenced store
     #[command(after_help = "Example:  cargo real store --listen 127.0.0.1:7000 --data store.redb --token-key key")]
@@ -110,13 +111,16 @@ pub struct NodeArgs {
     pub service: Option<String>,
     #[arg(long, value_delimiter = ',', hide = true)]
     pub routes: Vec<String>,
-    /// Address that this node serves the other members on, if they elect among themselves; neither encrypted nor
-    /// authenticated, so keep it on a network that you trust
+    /// Address that this node serves the other members on, if they elect among themselves, by mutual TLS: whoever has a
+    /// certificate of --tls-ca can vote
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub elect_listen: Option<SocketAddr>,
     /// Every member's address for that, in the order of the peers
     #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
     pub electors: Vec<String>,
+    /// Elect in clear, without certificates: whoever reaches --elect-listen can make two nodes lead with one token
+    #[arg(long)]
+    pub elect_insecure: bool,
     /// Folder for the election state that must survive a restart
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

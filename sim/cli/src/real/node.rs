@@ -2,7 +2,7 @@
 
 use super::{
     args::NodeArgs,
-    process::{asked_to_end, block_on, start_logs, tls},
+    process::{asked_to_end, block_on, files, start_logs, tls},
     store,
 };
 use crate::terminal::exit::Stop;
@@ -24,7 +24,7 @@ use protocols_real::{
     node::{self, NodeSettings},
     points::{self, Directed},
     store::{Auth, link},
-    tls::{Secure, Tls},
+    tls::{Files, Mutual, Secure, Tls},
 };
 use rustls_pki_types::ServerName;
 use scenarios::{
@@ -47,6 +47,9 @@ const OFFSET_MAX_MS: u64 = scenarios::plan::OFFSET_MAX_MS;
 /// Largest error of a clock's rate, parts per million, as in plans.
 const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
 
+/// How connections are wrapped that this process opens, and those that it accepts.
+type ElectionsTls = (Option<Arc<dyn env::Wrap>>, Option<Arc<dyn env::Accept>>);
+
 /// Runs a node until it is asked to end.
 pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     let _traces = start_logs(&args.id, args.logs.log)?;
@@ -63,9 +66,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     };
     clocks(args)?;
     let entropy = RandomState::new().build_hasher().finish();
-    if let Some(address) = args.elect_listen.filter(|address| !address.ip().is_loopback()) {
-        tracing::warn!(%address, "elections are neither encrypted nor authenticated: keep --elect-listen on a network that you trust");
-    }
+    let (wrap, accept) = elections_tls(args)?;
     block_on(async {
         let end = asked_to_end()?;
         let listener = http::listen(args.listen).await?;
@@ -84,8 +85,8 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         let clocks = env::EnvSettings {
             seed: entropy,
             clocks: Some(own.clone()),
-            wrap: None,
-            accept: None,
+            wrap,
+            accept,
             points: points.map(|p| Arc::new(p) as Arc<dyn Points>),
             listen_on: args.elect_listen.map(|address| address.ip()),
             folder: data(args)?,
@@ -155,8 +156,11 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
     let nodes = (0..members.len() as u16).map(NodeId);
     let (mut peers, mut port) = (Vec::new(), 0);
     let name = args.backend.name;
-    if !args.backend.elects_among_peers() && (args.elect_listen.is_some() || !args.electors.is_empty()) {
-        return Err(Stop::usage(format!("--elect-listen and --electors are given, but `{name}` asks a service")));
+    let electing = args.elect_listen.is_some() || !args.electors.is_empty() || args.elect_insecure;
+    if electing && !args.backend.elects_among_peers() {
+        return Err(Stop::usage(format!(
+            "--elect-listen, --electors and --elect-insecure are for nodes that elect among themselves; `{name}` asks a service"
+        )));
     }
     if args.backend.elects_among_peers() {
         if !args.backend.service.is_embedded {
@@ -200,6 +204,26 @@ fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>)
     let mut settings = link::LinkSettings::new(store, args.id.clone(), directory, key);
     settings.tls = secure.transpose()?;
     Ok(settings)
+}
+
+/// TLS on both ends of the connections between members that elect among themselves; none if that is asked for.
+fn elections_tls(args: &NodeArgs) -> Result<ElectionsTls, Stop> {
+    if !args.backend.elects_among_peers() || args.elect_insecure {
+        if let Some(address) = args.elect_listen.filter(|address| !address.ip().is_loopback()) {
+            tracing::warn!(%address, "elections are neither encrypted nor authenticated: whoever reaches this address can vote");
+        }
+        return Ok((None, None));
+    }
+    let files = Files { mutual: true, ..files(&args.tls) };
+    if files.certificate.is_none() || files.key.is_none() || files.authority.is_none() {
+        return Err(Stop::usage(format!(
+            "`{}` elects among its members, who must know each other: give --tls-cert, --tls-key and --tls-ca; or, where nobody else reaches --elect-listen, --elect-insecure",
+            args.backend.name
+        )));
+    }
+    let tls = files.load()?;
+    let secure = Secure { connector: tls.connector("")?, name: None, asks: false };
+    Ok((Some(Arc::new(secure)), tls.acceptor.map(|acceptor| Arc::new(Mutual(acceptor)) as _)))
 }
 
 /// gRPC requires HTTP/2 to be negotiated.

@@ -96,10 +96,13 @@ pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, St
 
 /// The TLS settings of these options.
 pub(super) fn tls(args: &TlsArgs) -> Result<Tls, Stop> {
+    files(args).load().map_err(Stop::from)
+}
+
+/// The files that they name.
+pub(super) fn files(args: &TlsArgs) -> Files {
     let TlsArgs { tls_cert, tls_key, tls_ca, tls_mutual } = args;
-    let files =
-        Files { certificate: tls_cert.clone(), key: tls_key.clone(), authority: tls_ca.clone(), mutual: *tls_mutual };
-    files.load().map_err(Stop::from)
+    Files { certificate: tls_cert.clone(), key: tls_key.clone(), authority: tls_ca.clone(), mutual: *tls_mutual }
 }
 
 // The exit code of a command whose real processes failed.

@@ -60,12 +60,6 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
             "  note:        `{backend}` has no fencing token: the store accepts what a leader writes after its lease has ended"
         );
     }
-    if tls && card.service.is_none() {
-        let _ = writeln!(
-            text,
-            "  note:        --tls is for clients and store; elections are neither encrypted nor authenticated"
-        );
-    }
     let keep = match postgres {
         Some(url) => format!("--postgres {url}"),
         None => format!("--data {}/store.redb", folder.display()),

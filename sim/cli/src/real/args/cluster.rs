@@ -30,7 +30,7 @@ pub struct WorldArgs {
     /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
     #[arg(long, value_name = "URL")]
     pub postgres: Option<String>,
-    /// TLS between nodes and store, both sides with a certificate
+    /// TLS between nodes and store, and between nodes that elect among themselves, both sides with a certificate
     #[arg(long)]
     pub tls: bool,
     /// Folder for data, logs and histories [default: target/fencepost/cluster, or a folder for the run]

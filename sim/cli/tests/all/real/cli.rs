@@ -92,8 +92,13 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
         ("--backend raft --id n1 --peers n1=h:1", "--elect-listen HOST:PORT is missing"),
+        (
+            "--backend raft --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --electors n1=127.0.0.1:1 --data %d",
+            "--elect-insecure",
+        ),
         ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs only in the simulation"),
         ("--service h:1 --elect-listen 127.0.0.1:1 --id n1 --peers n1=h:1", "asks a service"),
+        ("--service h:1 --elect-insecure --id n1 --peers n1=h:1", "asks a service"),
     ];
     all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
     let most = "node --id n1 --peers n1=h:1 --service h:1 --store h:1 --listen 127.0.0.1:1";

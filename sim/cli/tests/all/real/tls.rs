@@ -181,6 +181,53 @@ fn everything_speaks_tls_with_etcd() {
     mutual(folder, "etcd", etcd.address);
 }
 
+/// Members that elect among themselves speak by mutual TLS: one with a certificate of somebody else's authority votes
+/// for nobody, and nobody votes for it.
+#[test]
+fn electing_nodes_know_each_other_by_their_certificates() {
+    let mut fleet = Fleet::new(with_certificates());
+    fleet.start_store(&[]);
+    let stranger = with_certificates();
+    let (http, elect) = ([free_address(), free_address()], [free_address(), free_address()]);
+    let named = |addresses: [SocketAddr; 2]| format!("n1={},n2={}", addresses[0], addresses[1]);
+    let start = |fleet: &mut Fleet, index: usize, certificates: &Folder| {
+        let name = ["n1", "n2"][index];
+        let store = fleet.store().address.to_string();
+        let mut options = ["node", "--backend", "raft", "--lease-ttl", "1s", "--id", name].map(str::to_owned).to_vec();
+        options.extend([("--peers", named(http)), ("--electors", named(elect))].map(|(o, v)| format!("{o}={v}")));
+        options.extend(
+            [("--listen", http[index]), ("--elect-listen", elect[index])].map(|(option, at)| format!("{option}={at}")),
+        );
+        let files = [("--token-key", "token.key"), ("--data", name)];
+        options.extend(files.map(|(option, file)| format!("{option}={}", fleet.folder.file(file))));
+        options.extend([format!("--store={store}")]);
+        options.extend(self::options(certificates));
+        fleet.start(name, http[index], options.into_iter().map(Into::into).collect())
+    };
+    let own = Folder::new();
+    for name in CERTIFICATE {
+        fs::copy(fleet.folder.file(name), own.path().join(name)).expect("files can be copied");
+    }
+    let n1 = start(&mut fleet, 0, &own);
+    let mut n2 = start(&mut fleet, 1, &stranger);
+    for (name, member) in [("n1", &n1), ("n2", &n2)] {
+        eventually(&format!("{name} refuses the other"), SOON, || {
+            let log = member.process.log();
+            (log.contains("no TLS with") && log.matches("no TLS with").count() > 3).then_some(())
+        });
+    }
+    // Plain text is no way around it.
+    assert!(http::send(elect[0], b"\0\0\0\0plain").is_empty());
+    for member in [&n1, &n2] {
+        assert!(!member.process.log().contains("elected"), "{}", member.process.log());
+    }
+    assert_eq!(n2.process.end().code(), Some(0), "{}", n2.process.log());
+    let n2 = start(&mut fleet, 1, &own);
+    let numbers: Vec<u64> = (1..=3).map(|n| number(&http, own.path(), &format!("shop:{n}"))).collect();
+    fleet.nodes.extend([("n1".to_owned(), n1), ("n2".to_owned(), n2)]);
+    assert_eq!(accepted(&fleet.audit(&[])), numbers);
+}
+
 /// Without `--tls-mutual` a node shows its certificate, and asks for none.
 #[test]
 fn https_works_for_whoever_trusts_the_authority() {

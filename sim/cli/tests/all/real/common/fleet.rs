@@ -45,7 +45,8 @@ impl Fleet {
         self.node_options.extend(strings(options));
     }
 
-    fn start(&self, name: &str, address: SocketAddr, arguments: Vec<OsString>) -> Member {
+    /// Starts a process of ours with these arguments, and waits until it listens.
+    pub fn start(&self, name: &str, address: SocketAddr, arguments: Vec<OsString>) -> Member {
         let mut command = program();
         command.args(&arguments).envs(self.environment.iter().cloned());
         let mut process = Process::start(command, &self.folder.path().join(format!("{name}.log")));
