@@ -88,7 +88,7 @@ impl Audit {
                     .map_err(failed)?
                     .map_err(|e| StoreError::Failed(format!("the audit cannot be written out: {e}")))
             }
-            Audit::Postgres(settings) => postgres::export(settings, out).await,
+            Audit::Postgres(settings) => postgres::export(settings, out, false).await,
         }
     }
 }
@@ -159,19 +159,31 @@ pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: Cancell
     Store::open(settings).await?.serve(listener, stop).await
 }
 
-/// Writes the audit of a store as JSON lines for `fencepost check`, and returns their number. An embedded store must
-/// not be running.
+/// Writes the audit of a store as JSON lines for `fencepost check`, with times from its first line's, and returns their
+/// number. An embedded store must not be running.
 ///
 /// # Errors
 /// A store is running on the file, the database cannot be read, or `out` cannot be written; as one sentence.
+pub async fn audit(keep: &Keep, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
+    exported(keep, out, true).await
+}
+
+/// The same with times in the machine's uptime, as the nodes' parts of the history have them.
+///
+/// # Errors
+/// As [`audit`].
 pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
+    exported(keep, out, false).await
+}
+
+async fn exported(keep: &Keep, out: impl io::Write + Send + 'static, own_zero: bool) -> Result<u64, StoreError> {
     match keep {
         Keep::Embedded(path) => {
             let path = path.clone();
-            let exported = tokio::task::spawn_blocking(move || embedded::export(&path, out)).await;
+            let exported = tokio::task::spawn_blocking(move || embedded::export(&path, out, own_zero)).await;
             exported.map_err(failed)?
         }
-        Keep::Postgres(settings) => postgres::export(settings, out).await,
+        Keep::Postgres(settings) => postgres::export(settings, out, own_zero).await,
     }
 }
 

@@ -68,8 +68,12 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
     }
     let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
     if columns.is_empty() {
-        let others = match translation.seen.borrow().others {
+        let seen = translation.seen.borrow();
+        let others = match seen.others {
             0 => String::new(),
+            others if seen.by_message => {
+                format!("; no line, of {others}, says what was asked for, and its messages are of no known program")
+            }
             others => format!("; --only skipped {others}"),
         };
         return Err(format!("{names} holds no events{others}").into());

@@ -207,7 +207,14 @@ impl Notes {
                 lines(seen.bare)
             ));
         }
-        if seen.others > 0 {
+        if let Some(name) = seen.recognised {
+            notes.push(format!(
+                "Read as text of {name}, by its messages; only elections were judged. Pass --elected and --deposed if that is wrong."
+            ));
+        }
+        if seen.others > 0 && seen.by_message {
+            notes.push(format!("{} skipped: they say nothing of what was asked for.", lines(seen.others)));
+        } else if seen.others > 0 {
             notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
         }
         if seen.led.len() > 1 {

@@ -7,7 +7,9 @@ use super::{
     merged::{self, Merged, Order},
     notes::Notes,
     options::Options,
-    source::Source,
+    preset::Preset,
+    reading::Reading,
+    source::{Format, Source},
     surveyed::Surveyed,
     times::Unit,
     translate::Translation,
@@ -84,11 +86,18 @@ impl Options {
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let seen = translation.seen.clone();
+        let reading = Rc::new(self.reading_of(&sources)?);
+        let mut translation = translation;
+        if reading.has_phrases() && files.len() > 1 && !reading.names_nodes() && !translation.names("node") {
+            translation.set.push(("node".to_owned(), "{file}".to_owned()));
+        }
+        seen.borrow_mut().reads(&reading);
         translation.named_time().clone_into(&mut seen.borrow_mut().time);
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
             let name = file.display().to_string();
-            let rows = source.rows(self.format, self.delimiter).map_err(|what| LogError::of(&name, what))?;
+            let rows =
+                source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?;
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
         // `{file}` must distinguish the files.
@@ -120,6 +129,32 @@ impl Options {
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
         let notes = notes.of_times_in(self.time_unit).read_again(self, files);
         Ok((if let Some(header) = header { lines.of_history(header) } else { lines }, notes))
+    }
+
+    /// How the text of these files is read: as the options say, or else by the presets that are recognised.
+    fn reading_of(&self, sources: &[Source]) -> Result<Reading, LogError> {
+        let mut reading = self.reading()?;
+        let says_events = |pair: &String| pair.starts_with("event=");
+        let open = reading.is_empty() && self.format.is_none_or(|format| format == Format::Text);
+        if open && !self.map.iter().chain(&self.set).any(says_events) {
+            let texts = sources.iter().filter(|source| source.is_text());
+            let mut found: Vec<&'static Preset> = texts.flat_map(Source::recognised).collect();
+            found.sort_unstable_by_key(|preset| preset.name);
+            found.dedup();
+            // A program's own messages say more than those of the library that elects in it.
+            if found.iter().any(|preset| !preset.is_a_part()) {
+                found.retain(|preset| !preset.is_a_part());
+            }
+            if let [one, other, ..] = found[..] {
+                let what = format!("has messages of {} and of {}, which elect for themselves", one.name, other.name);
+                return Err(format!("{what}; pass --preset {} or --preset {}", one.name, other.name).into());
+            }
+            for preset in found {
+                reading.knows(preset)?;
+                reading.recognised = Some(preset);
+            }
+        }
+        Ok(reading)
     }
 
     /// A field given as the order is [`Order::Time`] if it is the time itself.

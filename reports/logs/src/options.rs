@@ -2,6 +2,8 @@
 
 use super::{
     LogError,
+    pattern::Pattern,
+    preset::{self, Preset},
     source::{self, Format},
     times::{self, Times, Unit},
     translate::Translation,
@@ -32,6 +34,26 @@ pub struct Options {
     /// lines of plain text are skipped
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD[=VALUE]"))]
     pub(super) only: Vec<String>,
+    /// What a line of text looks like, its fields in braces: `--pattern '{time} [{node}] {verdict} {token}'`, where … is
+    /// any text; or /a regular expression/ with named groups. Lines that fit no pattern are skipped
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub(super) pattern: Vec<String>,
+    /// Text in the message of a line by which a node was elected: `--elected 'became leader of {resource}'`. With this
+    /// option or the next three, lines that say none of it are skipped
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub(super) elected: Vec<String>,
+    /// The same for a line by which a node stopped leading
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub(super) deposed: Vec<String>,
+    /// The same for a write that was accepted: `--accepted 'stored {request} with token {token}'`
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub(super) accepted: Vec<String>,
+    /// The same for a write that was refused for its token
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub(super) refused: Vec<String>,
+    /// Read the messages of a known program (client-go, consul, kafka, patroni, …); plain text is recognised without it
+    #[cfg_attr(feature = "clap", arg(long, value_parser = preset::find, value_name = "NAME", value_delimiter = ','))]
+    pub(super) preset: Vec<&'static Preset>,
     /// How to order lines: time (the default), line (their place in the file), or a field with a number that the
     /// resource assigned; naming the time's own field sorts a file that is not in order of time
     #[cfg_attr(feature = "clap", arg(long, value_name = "time|line|FIELD"))]
@@ -101,6 +123,53 @@ impl Options {
     pub fn only(mut self, field: &str, value: Option<&str>) -> Self {
         self.only.push(value.map_or_else(|| field.to_owned(), |value| format!("{field}={value}")));
         self
+    }
+
+    /// A line of text looks like this: `--pattern`.
+    ///
+    /// # Errors
+    /// It is no pattern.
+    pub fn pattern(mut self, pattern: &str) -> Result<Self, LogError> {
+        Pattern::read(pattern, true)?;
+        self.pattern.push(pattern.to_owned());
+        Ok(self)
+    }
+
+    /// A message with this text says that its node was elected: `--elected`.
+    #[must_use]
+    pub fn elected(mut self, pattern: &str) -> Self {
+        self.elected.push(pattern.to_owned());
+        self
+    }
+
+    /// A message with this text says that its node leads no more: `--deposed`.
+    #[must_use]
+    pub fn deposed(mut self, pattern: &str) -> Self {
+        self.deposed.push(pattern.to_owned());
+        self
+    }
+
+    /// A message with this text says that a write was accepted: `--accepted`.
+    #[must_use]
+    pub fn accepted(mut self, pattern: &str) -> Self {
+        self.accepted.push(pattern.to_owned());
+        self
+    }
+
+    /// A message with this text says that a write was refused for its token: `--refused`.
+    #[must_use]
+    pub fn refused(mut self, pattern: &str) -> Self {
+        self.refused.push(pattern.to_owned());
+        self
+    }
+
+    /// Reads the messages of a known program: `--preset`.
+    ///
+    /// # Errors
+    /// There is no preset of that name.
+    pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
+        self.preset.push(preset::find(name)?);
+        Ok(self)
     }
 
     /// Orders lines by `time`, `line`, or a field with a number: `--order`.
@@ -188,7 +257,9 @@ impl Options {
     /// Do the options only rename or ignore fields, the time excepted?
     pub(super) fn only_renames(&self) -> bool {
         let Options { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
-        let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
+        let phrases = [&self.pattern, &self.elected, &self.deposed, &self.accepted, &self.refused];
+        let text = self.preset.is_empty() && phrases.iter().all(|all| all.is_empty());
+        let nothing = text && set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
         nothing
             && !self.opaque_tokens
             && time_unit.is_none()

@@ -50,6 +50,11 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
+/// The lines of a text without their ends, numbered.
+pub fn lines<R: BufRead>(input: R) -> impl Iterator<Item = Result<(u64, Vec<u8>), (u64, String)>> {
+    Lines { input, number: 0 }
+}
+
 /// One object per line; empty lines are skipped.
 pub fn json(input: impl BufRead + 'static) -> Rows {
     let lines = Lines { input, number: 0 };
@@ -106,7 +111,7 @@ fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
 }
 
 /// The object of a line. Whatever runs the program may have prefixed time and source, or wrapped the object in its own.
-fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
+pub fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
     let text = text.trim_ascii();
     let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
     serde_json::from_slice::<Unique>(&text[begins.unwrap_or(0)..]).map(|Unique(fields)| unwrapped(fields))
@@ -191,7 +196,7 @@ pub fn json_array(input: impl BufRead + 'static) -> Rows {
 }
 
 /// Flattens nested fields: `{"write":{"token":7}}` becomes `write.token`.
-fn flat(fields: Map<String, Value>) -> Map<String, Value> {
+pub fn flat(fields: Map<String, Value>) -> Map<String, Value> {
     fn add(to: &mut Map<String, Value>, name: String, value: Value, own: bool) {
         match value {
             Value::Object(within) if !own => {

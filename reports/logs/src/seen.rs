@@ -2,6 +2,7 @@
 
 use super::{
     opaque::Opaque,
+    reading::Reading,
     values::{REQUEST, is_request, plain},
 };
 use serde_json::{Map, Value};
@@ -34,6 +35,10 @@ pub struct Seen {
     pub fields: BTreeSet<String>,
     /// Lines that were skipped because they are about something else.
     pub others: u64,
+    /// Were lines skipped because they say nothing of leaders or writes?
+    pub by_message: bool,
+    /// The preset that was recognised.
+    pub recognised: Option<&'static str>,
     /// Repeated lines.
     pub twice: u64,
     /// Lines of different files with the same time.
@@ -83,6 +88,12 @@ impl Seen {
                 *token = opaque.number(&plain(token), accepted).into();
             }
         }
+    }
+
+    /// Notes how the log's text is read.
+    pub fn reads(&mut self, reading: &Reading) {
+        self.by_message = reading.has_phrases();
+        self.recognised = reading.recognised.map(|preset| preset.name);
     }
 
     /// A history's name for a request.

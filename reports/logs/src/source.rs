@@ -2,14 +2,21 @@
 
 use super::{
     LogError,
+    preset::{self, Preset},
+    reading::Reading,
     rows::{self, Rows},
+    seen::Seen,
     text,
 };
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use scenarios::units::Unread;
 use std::{
+    cell::RefCell,
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
     path::Path,
+    rc::Rc,
     sync::OnceLock,
 };
 
@@ -23,14 +30,14 @@ pub enum Format {
     Csv,
     /// key=value pairs
     Logfmt,
+    /// Lines of text that begin with their time, or that --pattern describes
+    Text,
 }
 
 /// How much of a file is read to guess its format, bytes.
 const GUESS_BYTES: u64 = 1 << 16;
 /// The byte order mark that some programs write.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// The first bytes of a gzip file.
-const GZIP: &[u8] = b"\x1f\x8b";
 /// The delimiters that are tried for a table. The last one wins a draw.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
 
@@ -55,6 +62,43 @@ fn standard_input() -> Result<Box<dyn BufRead>, String> {
     Ok(Box::new(Cursor::new(KEPT.get_or_init(|| kept)).chain(BufReader::new(io::stdin()))))
 }
 
+/// The same, decompressed if gzip or zstd has compressed it.
+fn unpacked(mut input: Box<dyn BufRead>) -> io::Result<Box<dyn BufRead>> {
+    let begins = input.fill_buf()?;
+    if begins.starts_with(b"\x1f\x8b") {
+        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(input))));
+    }
+    if begins.starts_with(b"\x28\xb5\x2f\xfd") {
+        return Ok(Box::new(BufReader::new(Zstd(Some(frame(input)?)))));
+    }
+    Ok(input)
+}
+
+type Frame = StreamingDecoder<Box<dyn BufRead>, FrameDecoder>;
+
+/// A file of zstd: frames, one after the other.
+struct Zstd(Option<Frame>);
+
+fn frame(input: Box<dyn BufRead>) -> io::Result<Frame> {
+    StreamingDecoder::new(input).map_err(io::Error::other)
+}
+
+impl Read for Zstd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.0 {
+            let read = decoder.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let Some(mut rest) = self.0.take().map(StreamingDecoder::into_inner) else { break };
+            if !rest.fill_buf()?.is_empty() {
+                self.0 = Some(frame(rest)?);
+            }
+        }
+        Ok(0)
+    }
+}
+
 impl Source {
     /// Opens a file; `-` is standard input.
     ///
@@ -63,16 +107,13 @@ impl Source {
     pub fn open(file: &Path) -> Result<Source, LogError> {
         let name = file.display();
         let cannot = |e: io::Error| LogError::from(format!("cannot read {name}: {e}"));
-        let mut input: Box<dyn BufRead> = match file == Path::new("-") {
+        let input: Box<dyn BufRead> = match file == Path::new("-") {
             true => standard_input()?,
             false => Box::new(BufReader::new(File::open(file).map_err(cannot)?)),
         };
+        let mut input = unpacked(input).map_err(cannot)?;
         let mut begins = Vec::new();
         (&mut input).take(GUESS_BYTES).read_to_end(&mut begins).map_err(cannot)?;
-        if begins.starts_with(GZIP) {
-            let what = format!("is compressed; run `gunzip -c {name} | fencepost check -` with the same options");
-            return Err(LogError::of(&name.to_string(), what));
-        }
         if begins.starts_with(b"\xff\xfe") || begins.starts_with(b"\xfe\xff") {
             let run = format!("`iconv -f UTF-16 -t UTF-8 {name} | fencepost check -`");
             return Err(LogError::of(&name.to_string(), format!("is UTF-16; run {run} with the same options")));
@@ -129,7 +170,42 @@ impl Source {
     ///
     /// # Errors
     /// The file has no rows of that format.
-    pub(crate) fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
+    pub(crate) fn rows(
+        self,
+        format: Option<Format>,
+        delimiter: Option<u8>,
+        reading: &Rc<Reading>,
+        seen: &Rc<RefCell<Seen>>,
+    ) -> Result<Rows, String> {
+        if format == Some(Format::Text) || format.is_none() && !reading.is_empty() && self.is_text() {
+            return Ok(reading.clone().of_text(self.whole(), seen.clone()));
+        }
+        let rows = self.rows_of(format, delimiter)?;
+        Ok(if reading.has_phrases() { reading.clone().of_rows(rows, seen.clone()) } else { rows })
+    }
+
+    /// Does it have lines that do not name their fields?
+    pub(crate) fn is_text(&self) -> bool {
+        match self.format() {
+            Format::Json => text::told(self.first_line(), false).is_some() && !self.begins.starts_with(b"{:"),
+            Format::Csv => text::told(self.first_line(), true).is_some(),
+            Format::Logfmt | Format::Text => self.lines().any(|line| !line.is_empty() && text::fields(line).is_none()),
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        // The last line read may be a part of one.
+        let whole = self.begins.iter().rposition(|byte| *byte == b'\n').map_or(self.begins.len(), |end| end);
+        let lines = self.begins[..whole].split(|byte| *byte == b'\n');
+        lines.filter_map(|line| std::str::from_utf8(line).ok()).map(|line| text::bare(line.trim()))
+    }
+
+    /// The presets whose messages its first lines have.
+    pub(crate) fn recognised(&self) -> Vec<&'static Preset> {
+        preset::recognised(&String::from_utf8_lossy(&self.begins))
+    }
+
+    fn rows_of(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
         let delimiter = delimiter.unwrap_or_else(|| self.delimiter());
         let begins = self.begins.trim_ascii_start();
         let array = begins.starts_with(b"[");
@@ -148,7 +224,7 @@ impl Source {
             Format::Json if spread => rows::json_objects(self.whole()),
             Format::Json => rows::json(self.whole()),
             Format::Csv => rows::table(self.whole(), delimiter)?,
-            Format::Logfmt => rows::logfmt(self.whole()),
+            Format::Logfmt | Format::Text => rows::logfmt(self.whole()),
         })
     }
 }

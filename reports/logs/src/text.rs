@@ -67,8 +67,9 @@ pub fn answer(fields: &Map<String, Value>) -> Option<&'static str> {
 }
 
 fn plain() -> String {
-    "is text whose lines do not name their fields, and is not read; write an object per line, for example with \
-     `jq -R -c 'capture(\"(?<time>[^ ]+) (?<node>[^ ]+) (?<msg>.*)\")'`, or pass --format csv if the first line names the columns"
+    "is text whose lines do not name their fields; say what its messages mean, as with --elected 'became leader' --deposed 'lost \
+     the lease', or what its lines look like, as with --pattern '{time} {node} {verdict} {token}'; or pass --format csv if the \
+     first line names the columns"
         .to_owned()
 }
 

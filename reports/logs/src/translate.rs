@@ -81,6 +81,11 @@ impl Translation {
         self.maps.get("t_us").map_or("t_us", String::as_str)
     }
 
+    /// Whether an option says where this field of ours comes from.
+    pub fn names(&self, ours: &str) -> bool {
+        self.maps.contains_key(ours) || self.set.iter().any(|(field, _)| field == ours)
+    }
+
     /// Translates a line; `None` if it is about something else. `file` is the file's name without its extension.
     ///
     /// # Errors

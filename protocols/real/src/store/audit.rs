@@ -50,6 +50,8 @@ impl fmt::Display for Dropped {
 /// that stamped lines concurrently.
 pub(super) struct Export<W> {
     out: W,
+    /// What times are counted from, once known.
+    from_us: Option<u64>,
     last_us: u64,
     lines: u64,
 }
@@ -69,8 +71,10 @@ pub(super) fn time_us(line: &str) -> Option<u64> {
 }
 
 impl<W: io::Write> Export<W> {
-    pub(super) fn new(out: W) -> Self {
-        Export { out, last_us: 0, lines: 0 }
+    /// With `own_zero`, times are counted from the first line's. The machine's uptime, microseconds, may look like
+    /// seconds since 1970.
+    pub(super) fn new(out: W, own_zero: bool) -> Self {
+        Export { out, from_us: (!own_zero).then_some(0), last_us: 0, lines: 0 }
     }
 
     pub(super) fn line(&mut self, line: &str) -> io::Result<()> {
@@ -78,7 +82,8 @@ impl<W: io::Write> Export<W> {
         match split(line) {
             Some((t_us, rest)) => {
                 self.last_us = self.last_us.max(t_us);
-                writeln!(self.out, "{HEAD}{}{rest}", self.last_us)
+                let from_us = *self.from_us.get_or_insert(t_us);
+                writeln!(self.out, "{HEAD}{}{rest}", self.last_us - from_us)
             }
             // A foreign line is passed on: its author will want to see it.
             None => writeln!(self.out, "{line}"),
@@ -99,12 +104,15 @@ mod tests {
     #[test]
     fn times_never_go_back() {
         let mut out = Vec::new();
-        let mut export = Export::new(&mut out);
-        for t_us in [5, 9, 7, 12] {
-            export.line(&format!("{{\"t_us\":{t_us},\"event\":\"end\"}}")).expect("memory takes it");
+        for (own_zero, must) in [(false, [5, 9, 9, 12]), (true, [0, 4, 4, 7])] {
+            out.clear();
+            let mut export = Export::new(&mut out, own_zero);
+            for t_us in [5, 9, 7, 12] {
+                export.line(&format!("{{\"t_us\":{t_us},\"event\":\"end\"}}")).expect("memory takes it");
+            }
+            assert_eq!(export.finish().expect("memory takes it"), 4);
+            let times: Vec<_> = String::from_utf8_lossy(&out).lines().map(time_us).collect();
+            assert_eq!(times, must.map(Some));
         }
-        assert_eq!(export.finish().expect("memory takes it"), 4);
-        let times: Vec<_> = String::from_utf8_lossy(&out).lines().map(time_us).collect();
-        assert_eq!(times, [Some(5), Some(9), Some(9), Some(12)]);
     }
 }

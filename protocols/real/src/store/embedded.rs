@@ -146,7 +146,7 @@ impl Embedded {
     /// # Errors
     /// The database cannot be read, or `out` cannot be written.
     pub fn export(&self, out: impl io::Write) -> io::Result<u64> {
-        export_from(self.database.as_ref(), out)
+        export_from(self.database.as_ref(), out, false)
     }
 
     fn name(&self) -> String {
@@ -197,10 +197,10 @@ impl Backend for Embedded {
 ///
 /// # Errors
 /// A store is running on the file, it is not a store's, or `out` cannot be written; as one sentence.
-pub fn export(path: &Path, out: impl io::Write) -> Result<u64, StoreError> {
+pub fn export(path: &Path, out: impl io::Write, own_zero: bool) -> Result<u64, StoreError> {
     // Opened for writing, because a killed store leaves a file that needs repair.
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
-    export_from(&database, out)
+    export_from(&database, out, own_zero)
         .map_err(|e| StoreError::Failed(format!("the audit of {} cannot be written out: {e}", path.display())))
 }
 
@@ -222,8 +222,8 @@ pub fn dropped(path: &Path) -> Result<Option<Dropped>, StoreError> {
     read().map_err(|e| StoreError::Failed(format!("the audit of {} cannot be read: {e}", path.display())))
 }
 
-fn export_from(database: &impl ReadableDatabase, out: impl io::Write) -> io::Result<u64> {
-    let mut export = Export::new(out);
+fn export_from(database: &impl ReadableDatabase, out: impl io::Write, own_zero: bool) -> io::Result<u64> {
+    let mut export = Export::new(out, own_zero);
     let table = database.begin_read().map_err(other)?.open_table(AUDIT).map_err(other)?;
     for entry in table.iter().map_err(other)? {
         let (_, line) = entry.map_err(other)?;

@@ -207,14 +207,14 @@ async fn keep(
 ///
 /// # Errors
 /// The server cannot be reached, or `out` cannot be written; as one sentence.
-pub async fn export(settings: &PostgresSettings, out: impl io::Write) -> Result<u64, StoreError> {
+pub async fn export(settings: &PostgresSettings, out: impl io::Write, own_zero: bool) -> Result<u64, StoreError> {
     let failed = |e| StoreError::Failed(explain(&e));
     let unwritten = |e| StoreError::Failed(format!("the audit cannot be written out: {e}"));
     let mut client = within(settings.connect()).await.map_err(StoreError::Failed)?;
     // One snapshot: stores keep running, and later commits may have lower ids.
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(failed)?;
-    let (mut export, mut last) = (Export::new(out), i64::MIN);
+    let (mut export, mut last) = (Export::new(out, own_zero), i64::MIN);
     loop {
         let page = transaction.query(sql::PAGE, &[&last, &PAGE]).await.map_err(failed)?;
         let Some(end) = page.last() else { break };

@@ -72,7 +72,7 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
     }
     block_on(async {
         let out = io::BufWriter::new(io::stdout());
-        store::export(&keep, out).await?;
+        store::audit(&keep, out).await?;
         // Standard output is for the history; standard error tells if its beginning is missing.
         if let Some(dropped) = store::dropped(&keep).await? {
             eprintln!("{dropped}");

@@ -68,6 +68,8 @@ const ENDS: [(&str, &[i32]); 22] = [
     // The error names what is unclear, and the options to add.
     ("check sim/cli/tests/testdata/logs/invoices.csv", &[64]),
     ("check sim/cli/tests/testdata/logs/billing", &[1]),
+    ("check controller-1.log", &[1]),
+    ("check app.log", &[1]),
     ("", &[0]),
 ];
 
@@ -86,7 +88,10 @@ const WRITES: &str =
     "created_at,worker,fence_token,version\n2026-11-21T10:00:00Z,w1,41,1\n2026-11-21T10:00:01Z,w2,42,2\n";
 
 /// Files that help texts name as the user's own, and their content.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 6] = [
+    ("app.log", "sim/cli/tests/testdata/logs/app.log"),
+    ("controller-1.log", "sim/cli/tests/testdata/logs/controller-1.log"),
+    ("controller-2.log", "sim/cli/tests/testdata/logs/controller-2.log"),
     ("gc.log", "reports/experiments/profiles/jvm-g1.log"),
     ("monday.jsonl", "history.jsonl"),
     ("tuesday.jsonl", "history.jsonl"),
