@@ -67,7 +67,7 @@ pub fn answer(fields: &Map<String, Value>) -> Option<&'static str> {
 }
 
 fn plain() -> String {
-    "is text whose lines do not name their fields; say what its messages mean, as with --elected 'became leader' --deposed 'lost \
+    "is text whose lines do not name their fields; only you can say what its messages mean, as with --elected 'became leader' --deposed 'lost \
      the lease', or what its lines look like, as with --pattern '{time} {node} {verdict} {token}'; or pass --format csv if the \
      first line names the columns"
         .to_owned()

@@ -41,7 +41,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 19] = [
 ];
 
 /// Commands that end with another code than 0. Add a page's new command of that kind here.
-const ENDS: [(&str, &[i32]); 22] = [
+const ENDS: [(&str, &[i32]); 24] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
     ("scenario gc-pause --fencing off", &[1]),
