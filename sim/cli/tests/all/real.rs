@@ -18,3 +18,4 @@ mod tls;
 #[cfg(feature = "otel")]
 mod traces;
 mod watch;
+mod written;
