@@ -9,7 +9,7 @@ mod header;
 pub mod json;
 
 pub use fault::{FaultEvent, FaultKind, Phase};
-pub use header::{Fact, Header, Requirement, usual_resources};
+pub use header::{Fact, Header, Requirement, ServiceCluster, usual_resources};
 
 use crate::{
     elector::Deposed,

@@ -2,7 +2,7 @@
 //! clocks.
 
 use protocols::{
-    history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase},
+    history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase, ServiceCluster},
     types::NodeId,
 };
 use std::{collections::BTreeMap, ops::Range};
@@ -25,6 +25,8 @@ pub(crate) struct Cluster {
     services: Vec<NodeId>,
     /// How many of `services` are needed.
     services_needed: usize,
+    /// The services whose members elect one of them by majority.
+    clusters: Vec<ServiceCluster>,
     store: NodeId,
     nodes: Vec<Process>,
     majority: bool,
@@ -72,6 +74,8 @@ pub(crate) struct Way {
     pub(crate) candidate: NodeId,
     /// A majority of mutually connected nodes, the candidate included; only the candidate if no majority is needed.
     pub(crate) quorum: Vec<NodeId>,
+    /// Of each service whose members elect one of them: a majority of mutually connected members.
+    pub(crate) members: Vec<Vec<NodeId>>,
 }
 
 impl Cluster {
@@ -83,6 +87,7 @@ impl Cluster {
             clients: header.clients(),
             services: header.services.clone(),
             services_needed: usize::from(header.services_needed.max(1)),
+            clusters: header.clusters.clone(),
             store: header.store?,
             // Candidates may start later; other processes run unless the history says otherwise.
             nodes: (0..header.nodes.len()).map(up).collect(),
@@ -190,10 +195,41 @@ impl Cluster {
 
     /// Is the way still open?
     pub(crate) fn is_open(&self, way: &Way) -> bool {
-        let Way { candidate, quorum } = way;
-        let able = |node: &NodeId| self.is_able(*node) && !self.node(*node).outside;
-        let hear_each_other = quorum.iter().all(|a| able(a) && quorum.iter().all(|b| self.is_good(*a, *b)));
-        hear_each_other && self.is_ring_whole() && self.can_act(*candidate) && self.is_served(*candidate)
+        let Way { candidate, quorum, members } = way;
+        !quorum.iter().any(|node| self.node(*node).outside)
+            && members.iter().chain([quorum]).all(|nodes| self.hear_each_other(nodes))
+            && self.is_ring_whole()
+            && self.can_act(*candidate)
+            && self.is_served(*candidate)
+    }
+
+    /// Do all of these run well and reach each other?
+    fn hear_each_other(&self, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|a| self.is_able(*a) && nodes.iter().all(|b| self.is_good(*a, *b)))
+    }
+
+    /// Of each service whose members elect one of them, the first majority that hear each other; `None` if one has none.
+    pub(crate) fn majorities(&self) -> Option<Vec<Vec<NodeId>>> {
+        let majority =
+            |cluster: &ServiceCluster| self.with_others(&[], &cluster.members, cluster.members.len() / 2 + 1);
+        self.clusters.iter().map(majority).collect()
+    }
+
+    /// The longest election among a service's members that are connected again, microseconds.
+    pub(crate) fn failover_us(&self) -> u64 {
+        self.clusters.iter().map(|cluster| cluster.failover_ms.saturating_mul(1000)).max().unwrap_or(0)
+    }
+
+    /// `chosen` and the first `missing` of `others` with which all of them hear each other.
+    fn with_others(&self, chosen: &[NodeId], others: &[NodeId], missing: usize) -> Option<Vec<NodeId>> {
+        if missing == 0 {
+            return Some(chosen.to_vec());
+        }
+        others.iter().enumerate().find_map(|(place, node)| {
+            let chosen = [chosen, &[*node]].concat();
+            let hear = self.hear_each_other(&chosen);
+            hear.then(|| self.with_others(&chosen, &others[place + 1..], missing - 1)).flatten()
+        })
     }
 
     fn is_served(&self, node: NodeId) -> bool {
@@ -220,7 +256,7 @@ impl Cluster {
                 quorum.push(node);
             }
         }
-        let way = Way { candidate, quorum };
+        let way = Way { candidate, quorum, members: self.majorities()? };
         (way.quorum.len() == needed && self.is_open(&way)).then_some(way)
     }
 

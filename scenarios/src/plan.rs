@@ -30,7 +30,7 @@ use protocols::{
     election::{self, Protocol, Timers, rules::Rules},
     fence::checks::{ChargeCheck, Fencing},
     group,
-    history::{Header, Requirement},
+    history::{Header, Requirement, ServiceCluster},
     parameter::Values,
     service::Service,
     sharding::Placement,
@@ -302,6 +302,12 @@ impl Plan {
     /// What the judge has to know about a run of this plan under its protocol, with these processes.
     pub fn header_of(&self, protocol: &Protocol, topology: &Topology) -> Header {
         let needed = topology.services().iter().map(|service| service.needed()).sum();
+        let services = protocol.service.all().filter(|service| service.process.is_some()).zip(topology.services());
+        let agree = services.filter(|(kind, service)| kind.members.agree() && service.nodes().len() > 1);
+        let clusters = agree.map(|(kind, service)| ServiceCluster {
+            members: service.nodes().collect(),
+            failover_ms: kind.failover_max / MILLISECOND,
+        });
         Header {
             schema: protocols::history::json::SCHEMA,
             scenario: self.scenario.clone(),
@@ -319,6 +325,7 @@ impl Plan {
             requires: self.requires.clone(),
             services: topology.members().collect(),
             services_needed: if needed > 1 { needed } else { 0 },
+            clusters: clusters.collect(),
             // What a program's leader does besides, and when, is its own business.
             tick_ms: if protocol.is_program() { 0 } else { self.load.tick_ms },
             store: Some(topology.store()),

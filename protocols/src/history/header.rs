@@ -46,6 +46,9 @@ pub struct Header {
     /// How many of them are needed, if more than one.
     #[serde(default, skip_serializing_if = "is_zero_u16")]
     pub services_needed: u16,
+    /// The services among them whose members elect one of them by majority.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ServiceCluster>,
     /// The scheduler's period, milliseconds; 0 if unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tick_ms: u64,
@@ -135,6 +138,15 @@ fn is_one(value: &u16) -> bool {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// A service with several members that elect one of them by majority.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceCluster {
+    pub members: Vec<NodeId>,
+    /// The longest time until one of them leads once a majority is connected, milliseconds.
+    pub failover_ms: u64,
 }
 
 /// Something that must happen in a run; otherwise the run proves nothing.

@@ -2,8 +2,10 @@
 //!
 //! **Formula.** A *way* is open while all of the following hold:
 //! - a candidate runs, and reaches the store and, where there are clients, one of them, in both directions;
-//! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it
-//!   belongs to a majority of all candidates that reach each other pairwise. Reachability need not be transitive;
+//! - it reaches the coordination service, if there is one: as many of its members as are needed. If the members elect one
+//!   of them (`clusters` in the header), a majority of them run and reach each other pairwise;
+//! - if a majority of the candidates has to elect (the header says so), it belongs to a majority of them that reach each
+//!   other pairwise. Reachability need not be transitive;
 //! - if candidates elect along a ring, each running one reaches the next running one.
 //!
 //! Nothing that another process does or fails to do closes a way. A leader may hold its lease without being able to
@@ -21,9 +23,11 @@
 //! No interval with an open way is longer than the header's liveness bound (plus the time between two requests of one
 //! client) without an accepted write on `sequence` by an incarnation whose node believes in it: a write that was in
 //! flight when its leader died does not count for the successor. The clock restarts when a way opens; when the current
-//! way closes and another remains; when a fault touches the leader, the holder of the service's grant, the service or
-//! the store; and when an operator asks for a change. Other faults do not restart it, however frequent. If nobody
-//! depends on a majority, or silent nodes are powered off, what happens between any two candidates touches all.
+//! way, or the majority of a service's members that it relies on, closes and another remains; when a fault touches the
+//! leader, the holder of the service's grant, the service or the store; and when an operator asks for a change. When
+//! members are a majority again that was missing, it restarts after their longest election (`failover_ms` in the
+//! header). Other faults do not restart it, however frequent. If nobody depends on a majority, or silent nodes are
+//! powered off, what happens between any two candidates touches all.
 //!
 //! Nor is any client starved: while a way is open and a client reaches every candidate that runs, no such interval
 //! (longer by the time between two of its requests and by `dark_after_ms`) passes in which its requests end, none of
@@ -101,6 +105,8 @@ struct Liveness {
     /// The incarnation whose writes count, as looked up last.
     acting: Option<Incarnation>,
     way: Option<Way>,
+    /// Whether the members of a service have no connected majority.
+    scattered: bool,
     misled: Misled,
     /// The claim that somebody acts, whatever else is wrong.
     claim: Claim,
@@ -124,6 +130,7 @@ impl Liveness {
             elected: None,
             acting: None,
             way: None,
+            scattered: false,
             misled: Misled::new(header.address),
         }
     }
@@ -180,6 +187,12 @@ impl Liveness {
             Some(way) => self.cluster.find_way(&rather).filter(leads_it).or(Some(way)),
             None => self.cluster.find_way(&rather),
         };
+        let were_scattered = std::mem::replace(&mut self.scattered, self.cluster.majorities().is_none());
+        if were_scattered && !self.scattered {
+            let elected_us = t_us.saturating_add(self.cluster.failover_us());
+            self.claim.wait_until(elected_us);
+            self.all_heard.wait_until(elected_us);
+        }
         let half_heard = self.way.as_ref().and_then(|way| self.cluster.half_heard(way));
         let is_open = self.way.is_some();
         // An interval that ends here is judged by the way that was open during it.
@@ -294,7 +307,7 @@ fn gone(reason: Deposed) -> &'static str {
 }
 
 fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> Sentence {
-    let Way { candidate, quorum } = &gap.way;
+    let Way { candidate, quorum, members } = &gap.way;
     let who = names.node(*candidate);
     let others = if cluster.clients() == 0 { "the store" } else { "the store and a client" };
     let with = if cluster.clients() == 0 { " and" } else { "," };
@@ -303,12 +316,15 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> Sentence {
         [service] => format!("{}{with} {others}", names.node(*service)),
         _ => format!("enough of the service{with} {others}"),
     };
-    let way = match quorum.as_slice() {
-        [_] => format!("{who} reached {reached}"),
-        quorum => {
-            let all: Vec<_> = quorum.iter().map(|node| names.node(*node)).collect();
-            format!("{} reached each other, and {who} {reached}", all.join(", "))
-        }
+    let several = members.iter().chain([quorum]).filter(|nodes| nodes.len() > 1);
+    let connected = several.map(|nodes| {
+        let all: Vec<_> = nodes.iter().map(|node| names.node(*node)).collect();
+        format!("{} reached each other, ", all.join(", "))
+    });
+    let connected: String = connected.collect();
+    let way = match connected.as_str() {
+        "" => format!("{who} reached {reached}"),
+        connected => format!("{connected}and {who} {reached}"),
     };
     let mut text = format!(" on, although {way}");
     match gap.in_vain {

@@ -93,6 +93,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             requires: vec![Requirement { fact, at_least }],
             services: Vec::new(),
             services_needed: 0,
+            clusters: Vec::new(),
             store: None,
             majority: false,
             ring: false,

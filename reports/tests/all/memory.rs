@@ -37,6 +37,7 @@ fn header() -> Header {
         requires: Vec::new(),
         services: vec![NodeId(3)],
         services_needed: 0,
+        clusters: Vec::new(),
         store: Some(NodeId(4)),
         majority: false,
         ring: false,

@@ -4,8 +4,8 @@
 //! for the service's own failover and one to two leases, longer than any leader may believe without a renewal. Nothing
 //! is granted or renewed meanwhile: the leader stops by its own clock, and the fleet is dark. A member that went on
 //! answering without a majority would show here. Afterwards every grant stands for at least another whole lease,
-//! although its holder has stopped: the liveness bound is longer by the service's own failover and a lease, and by the
-//! time without a majority.
+//! although its holder has stopped: the liveness bound is longer by a lease. The judge counts it from the end of the
+//! service's own failover, which begins when the members are a majority again.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -59,7 +59,6 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         }
     };
     plan.requires = require([(Fact::Faults, plan.faults.len() as u64), (Fact::LeadersTookEffect, 1)]);
-    // Candidates reach every member, so they cannot tell that no majority is left.
-    plan.liveness_bound_ms += over_ms + longest_ms;
+    plan.liveness_bound_ms += ttl_ms;
     plan
 }

@@ -103,6 +103,69 @@ fn a_link_between_two_members_is_struck_alone() {
     }
 }
 
+/// From 8 s on, cuts each of these members off from all others, while candidates reach all of them.
+fn apart(plan: &Plan, places: &[usize], one_way: bool, for_ms: Option<f64>) -> Vec<PlannedFault> {
+    let topology = topology(plan);
+    let names: Vec<_> = topology.members().map(|member| Who::Named(topology.name(member).to_owned())).collect();
+    let cut = |place: &usize| {
+        let others = names.iter().cycle().skip(place + 1).take(if one_way { 1 } else { names.len() - 1 });
+        let (from, to) = (vec![names[*place].clone()], others.cloned().collect());
+        at(8_000.0, Fault::Partition { from, to, one_way, for_ms })
+    };
+    places.iter().map(cut).collect()
+}
+
+/// Whether a write was accepted between these times, in milliseconds.
+fn acts(events: &[(u64, Kind)], from: u64, to: u64) -> bool {
+    events.iter().any(|(at, kind)| (from..to).contains(at) && matches!(kind, Kind::Apply { .. }))
+}
+
+/// For longer than the bound, every candidate reaches every member, and no majority of the members is connected; or of
+/// three, each hears one that does not hear it.
+#[test]
+fn nobody_must_lead_while_the_members_are_cut_off_from_each_other() {
+    for (members, one_way) in [(2, false), (3, false), (3, true)] {
+        for protocol in PROTOCOLS {
+            let mut plan = plan("steady", protocol, members, 5);
+            let places: Vec<usize> = (0..members.into()).collect();
+            plan.faults = apart(&plan, &places, one_way, Some(70_000.0));
+            (plan.liveness_bound_ms, plan.duration_ms) = (60_000, 145_000);
+            plan.validate().expect("a plan");
+            let (run, events) = run(&plan);
+            let case = format!("{protocol}, {members} members, one way: {one_way}");
+            assert!(acts(&events, 0, 8_000) && !acts(&events, 68_000, 78_000), "{case}");
+            assert!(acts(&events, 78_000, 138_000), "{case}");
+            assert_eq!(failed(&run), [""; 0], "{case}");
+        }
+    }
+}
+
+/// The only candidate loses its lease and does not stand again: because no majority of the members was connected for a
+/// while, or by itself while one member is cut off.
+#[test]
+fn somebody_must_lead_while_a_majority_of_the_members_is_connected() {
+    for protocol in ["etcd-election", "zk-selector"] {
+        let usual = plan("steady", protocol, 3, 6);
+        let lost = at(10_000.0, Fault::DropLease { node: Who::Leader });
+        let cases = [
+            (apart(&usual, &[0, 1, 2], false, Some(30_000.0)), 38_000),
+            (apart(&usual, &[2], false, None).into_iter().chain([lost]).collect(), 9_000),
+        ];
+        for (faults, from) in cases {
+            let mut plan = Plan { faults, liveness_bound_ms: 60_000, duration_ms: 105_000, ..usual.clone() };
+            plan.candidates.truncate(1);
+            plan.validate().expect("a plan");
+            assert_eq!(failed(&run(&plan).0), [""; 0], "{protocol} from {from}");
+            plan.bugs = vec!["stands-once".to_owned()];
+            plan.validate().expect("a plan");
+            let (run, _) = run(&plan);
+            assert_eq!(failed(&run), ["liveness"], "{protocol} from {from}");
+            let since = run.judgement.invariant("liveness").and_then(|liveness| liveness.violated_us);
+            assert!(since.is_some_and(|us| (from..from + 2_000).contains(&(us / 1_000))), "{protocol}: {since:?}");
+        }
+    }
+}
+
 /// Without a majority nothing is granted: with two of three members gone for good, leaders stop for good.
 #[test]
 fn a_minority_grants_nothing() {

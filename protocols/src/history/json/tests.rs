@@ -26,6 +26,7 @@ fn header() -> Header {
         requires: vec![Requirement { fact: Fact::StaleWriteAttempts, at_least: 1 }],
         services: vec![NodeId(2)],
         services_needed: 0,
+        clusters: Vec::new(),
         tick_ms: 1_000,
         store: Some(NodeId(3)),
         majority: false,

@@ -12,7 +12,7 @@ pub(super) struct Claim {
     bound_us: u64,
     /// If the claim is made now: since when without an interruption.
     made_from: Option<u64>,
-    /// The last write that counts, or the last interruption.
+    /// The last write that counts, or the last interruption; or later, while nobody can be expected to act.
     latest: u64,
     /// Accepted writes since then by nodes that no longer believed.
     pub(super) uncounted: u64,
@@ -101,21 +101,27 @@ impl Claim {
 
     /// Ends the interval without a write.
     fn gap(&mut self, at: At) {
-        let us = at.t_us - self.latest;
+        let us = at.t_us.saturating_sub(self.latest);
         if let Some(way) = at.way.filter(|_| self.longest.as_ref().is_none_or(|longest| us > longest.us)) {
             let Claim { latest: from_us, uncounted, in_vain, was_half_heard: half_heard, .. } = *self;
             self.longest =
                 Some(Gap { from_us, us, way: way.clone(), elected: at.elected, uncounted, in_vain, half_heard });
         }
-        (self.latest, self.uncounted, self.was_half_heard) = (at.t_us, 0, self.half_heard);
+        (self.latest, self.uncounted, self.was_half_heard) = (self.latest.max(at.t_us), 0, self.half_heard);
         self.in_vain = InVain::default();
+    }
+
+    /// Expects nobody to act, and no client to be served, until then.
+    pub(super) fn wait_until(&mut self, t_us: u64) {
+        self.latest = t_us;
+        self.clients.wait_until(t_us);
     }
 
     /// Makes or withdraws the claim from now on.
     pub(super) fn settle(&mut self, at: At, now: Now, cluster: &Cluster) {
         if now.interrupted || !now.made {
             if let Some(from_us) = self.made_from.take() {
-                self.judged = self.judged.max(at.t_us - from_us);
+                self.judged = self.judged.max(at.t_us.saturating_sub(from_us));
                 self.gap(at);
             }
         }
@@ -123,7 +129,8 @@ impl Claim {
         self.half_heard = now.half_heard;
         self.was_half_heard = self.half_heard.or(self.was_half_heard);
         if now.made && self.made_from.is_none() {
-            (self.made_from, self.latest, self.uncounted) = (Some(at.t_us), at.t_us, 0);
+            let from_us = self.latest.max(at.t_us);
+            (self.made_from, self.latest, self.uncounted) = (Some(from_us), from_us, 0);
             (self.was_half_heard, self.in_vain) = (self.half_heard, InVain::default());
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Clients {
 struct Client {
     /// Must it be served now?
     claimed: bool,
-    /// The time of its last number, or the time from which it must be served.
+    /// The time of its last number, or the time from which it must be served, which may be yet to come.
     latest: u64,
     /// Requests that ended without a number since then.
     ended: u64,
@@ -47,14 +47,18 @@ impl Clients {
         };
         match outcome {
             Outcome::Ok { .. } => {
-                if known.claimed && t_us - known.latest > self.bound_us {
+                if known.claimed && t_us.saturating_sub(known.latest) > self.bound_us {
                     self.close(t_us, client);
                 } else {
-                    (known.latest, known.ended) = (t_us, 0);
+                    (known.latest, known.ended) = (known.latest.max(t_us), 0);
                 }
             }
             Outcome::Rejected | Outcome::Unknown => known.ended += 1,
         }
+    }
+
+    pub(super) fn wait_until(&mut self, t_us: u64) {
+        self.clients.iter_mut().for_each(|client| client.latest = t_us);
     }
 
     /// Decides who must be served from now on: each client that reaches all running candidates, while somebody must
@@ -68,7 +72,7 @@ impl Clients {
             }
             let known = &mut self.clients[place];
             if claims && (interrupted || !known.claimed) {
-                (known.latest, known.ended) = (t_us, 0);
+                (known.latest, known.ended) = (known.latest.max(t_us), 0);
             }
             known.claimed = claims;
         }
@@ -77,9 +81,9 @@ impl Clients {
     /// Ends a client's interval without a number.
     fn close(&mut self, t_us: u64, client: NodeId) {
         let known = &mut self.clients[client.index() - self.first];
-        let us = t_us - known.latest;
+        let us = t_us.saturating_sub(known.latest);
         let (from_us, ended) = (known.latest, known.ended);
-        (known.latest, known.ended) = (t_us, 0);
+        (known.latest, known.ended) = (known.latest.max(t_us), 0);
         // A client that asked for nothing was denied nothing.
         if ended > 0 && us > self.bound_us && self.longest.as_ref().is_none_or(|l| us > l.us) {
             self.longest = Some(Unserved { client, from_us, us, ended });

@@ -112,6 +112,7 @@ impl Story {
             requires: Vec::new(),
             services: Vec::new(),
             services_needed: 0,
+            clusters: Vec::new(),
             store: None,
             majority: false,
             ring: false,
