@@ -47,6 +47,8 @@ pub(crate) struct Course {
     pub(crate) margin: u64,
     /// The length of the lease, nanoseconds.
     pub(crate) lease: u64,
+    /// From when this member gives back what it wins, so that others go first; nanoseconds of the monotonic clock.
+    pub(crate) defers_from: u64,
     /// How the lease is counted, where the core's own belief has no end.
     pub(crate) counted: Option<Counted>,
     pub(crate) session: Option<Session>,
@@ -120,6 +122,8 @@ struct Driver {
     /// What the failing requests are for; its next success ends the failure.
     failing: Option<Purpose>,
     ending: Ending,
+    /// Whether it has won, and others are to go first.
+    defers: bool,
     /// Whether the core holds the lease, and the belief has not ended by the clock.
     holds: bool,
     /// Whether the core is left alone: the lease must not be released before the work has stopped, and the core would
@@ -320,6 +324,11 @@ impl Driver {
                 Output::Point(_) | Output::Campaign | Output::Send { .. } | Output::Persist(_) => {}
                 Output::PowerOff { .. } | Output::Membership(..) | Output::Voted { .. } => {}
             }
+        }
+        if std::mem::take(&mut self.defers) {
+            tracing::info!("has won, and leaves the seat to the members that are preferred");
+            self.let_go(Ending::Releasing, Input::Withdraw);
+            self.settle();
         }
     }
 

@@ -17,6 +17,8 @@ pub enum SettingsError {
     Folder { folder: PathBuf, why: String },
     #[error("a fleet of no shards has nothing to lead: use at least one")]
     Shards,
+    #[error("shards go to whom they belong to, so no member is preferred for them: leave out `prefer`")]
+    PreferredForShards,
     #[error("a lease of {} ms is too short or too long: use 100 ms to a day", .0.as_millis())]
     Ttl(Duration),
     #[error("a lease of {} ms is too short for this service and a margin of {} ms: a belief would last for {} ms", ttl.as_millis(), margin.as_millis(), belief.as_millis())]

@@ -59,6 +59,7 @@ pub mod fence;
 mod lead;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod resigner;
 mod seat;
 mod seats;
 mod settings;
@@ -103,7 +104,8 @@ pub use fence::sqlx::FencedPool;
 pub use lead::{Fenced, Fencing, Lead, Unfenced};
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
-pub use seat::{Resigner, Seat};
+pub use resigner::Resigner;
+pub use seat::Seat;
 pub use seats::Seats;
 pub use settings::Settings;
 #[cfg(all(feature = "signal", unix))]

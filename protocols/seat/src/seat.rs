@@ -4,6 +4,8 @@ use crate::{
     driver::{self, Course, Report, nanoseconds},
     ended::Ended,
     lead::Lead,
+    resigner::Resigner,
+    settings::Deference,
     state::{Phase, State, Successor},
     term::{Campaign, Leads, Term},
     tracker::Tracker,
@@ -40,6 +42,7 @@ pub struct Seat<B: Backend> {
     drain: Duration,
     stop_within: Duration,
     hold_down: Duration,
+    deference: Deference,
     /// One campaign at a time.
     turn: Arc<Turns<()>>,
     away: Mutex<Away>,
@@ -55,6 +58,8 @@ struct Away {
     /// Nanoseconds of the monotonic clock.
     until: u64,
     back_off: BackOff,
+    /// Whether it has left the seat to those that are preferred.
+    has_deferred: bool,
 }
 
 /// What a seat is made of.
@@ -67,49 +72,13 @@ pub(crate) struct Parts<B> {
     pub(crate) margin: Duration,
     pub(crate) drain: Duration,
     pub(crate) stop_within: Duration,
-    pub(crate) hold_down: Option<Duration>,
-}
-
-/// Asks a seat's leader to finish.
-#[derive(Clone, Debug)]
-pub struct Resigner {
-    names: Arc<Vec<String>>,
-    resigning: watch::Sender<Option<Successor>>,
-    leads: watch::Sender<bool>,
-}
-
-impl Resigner {
-    /// Asks the leader to finish: [`Lead::resigning`] resolves, and [`Seat::serve`] releases the lease once the work
-    /// has ended, or after [`Settings::drain`](crate::Settings::drain). Has no effect on a member that does not lead.
-    pub fn resign(&self) {
-        self.ask(Successor::Anybody);
-    }
-
-    /// The same, and lets this one of the [members](crate::Settings::members) lead next, if it campaigns then: with
-    /// etcd, Raft and Redis. With other services, or if it does not, whoever comes first leads. Does nothing if that is
-    /// this member.
-    pub fn resign_to(&self, member: &str) {
-        match self.names.iter().position(|name| name == member) {
-            // A seat has fewer members than that.
-            Some(place @ 1..=0xffff) => self.ask(Successor::Named(NodeId(place as u16))),
-            Some(_) => {}
-            None => {
-                tracing::warn!(member, "is not one of the members; whoever comes first leads");
-                self.ask(Successor::Anybody);
-            }
-        }
-    }
-
-    fn ask(&self, successor: Successor) {
-        if *self.leads.borrow() {
-            self.resigning.send_replace(Some(successor));
-        }
-    }
+    pub(crate) hold_down: Duration,
+    pub(crate) deference: Deference,
 }
 
 impl<B: Backend> Seat<B> {
     pub(crate) fn made(parts: Parts<B>) -> Self {
-        let Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down } = parts;
+        let Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down, deference } = parts;
         let ttl = Duration::from_nanos(timings.lease_ttl);
         let names = [member.clone()].into_iter().chain(members.into_iter().filter(|name| *name != member));
         let names: Vec<String> = names.collect();
@@ -132,7 +101,8 @@ impl<B: Backend> Seat<B> {
             ttl,
             drain,
             stop_within,
-            hold_down: hold_down.unwrap_or(ttl),
+            hold_down,
+            deference,
             turn: Arc::new(Turns::new(())),
             away: Mutex::default(),
             resigning: watch::Sender::new(None),
@@ -175,6 +145,9 @@ impl<B: Backend> Seat<B> {
             (Ended::Resigned, Some(Ok(Err(error)))) => {
                 self.keep_away(nanoseconds(self.hold_down));
                 return Err(error);
+            }
+            (Ended::Resigned, _) if self.resigning.borrow().is_some() => {
+                self.keep_away(self.deference.longest.max(self.setup.timings.retry_period()));
             }
             (Ended::Resigned, _) => self.keep_away(self.setup.timings.retry_period()),
             (Ended::Refused, _) => {
@@ -254,7 +227,11 @@ impl<B: Backend> Seat<B> {
                 let lead = Lead { state, token, ttl: self.ttl, holder, span, fencing: PhantomData };
                 return Term::new(lead, campaign, leads);
             }
-            campaign.finish(true).await;
+            // It has won, and leaves the seat to others first.
+            if campaign.finish(true).await == Ended::Resigned {
+                self.away().has_deferred = true;
+                self.keep_away(self.deference.own);
+            }
         }
     }
 
@@ -345,6 +322,7 @@ impl<B: Backend> Seat<B> {
             elector,
             margin: nanoseconds(self.margin),
             lease: self.setup.timings.lease_ttl,
+            defers_from: self.defers_from(),
             counted: self.backend.counted(),
             session: self.backend.session(),
             stop_within: nanoseconds(self.stop_within),
@@ -380,6 +358,18 @@ impl<B: Backend> Seat<B> {
         match catch_unwind(AssertUnwindSafe(|| work.set(None))) {
             Ok(()) => outcome,
             Err(panic) => Some(Err(panic)),
+        }
+    }
+
+    /// From when a campaign that begins now gives back what it wins, nanoseconds of the monotonic clock.
+    fn defers_from(&self) -> u64 {
+        match (self.deference.own, self.away().has_deferred) {
+            (0, _) => u64::MAX,
+            (_, false) => 0,
+            (_, true) => {
+                let steady = Deference::STEADY.saturating_mul(self.setup.timings.lease_ttl);
+                self.backend.env().now().mono.saturating_add(steady)
+            }
         }
     }
 

@@ -24,6 +24,9 @@ impl<B: Backend> Settings<B> {
     /// Settings that cannot work.
     pub fn shards(self, count: u16, member: impl Into<String>) -> Result<Seats<B>, SettingsError> {
         let member = member.into();
+        if !self.preferred.is_empty() {
+            return Err(SettingsError::PreferredForShards);
+        }
         let shard = |number| {
             let seat = format!("{}-{number}", self.seat);
             Settings { seat, ..self.clone() }.member(member.clone())

@@ -18,6 +18,7 @@ pub struct Settings<B> {
     pub(crate) stop_within: Duration,
     pub(crate) hold_down: Option<Duration>,
     pub(crate) members: Vec<String>,
+    pub(crate) preferred: Vec<String>,
 }
 
 /// The shortest lease: below, requests and timers of a healthy machine take too much of it.
@@ -44,6 +45,7 @@ impl<B: Backend> Settings<B> {
             stop_within: Duration::from_secs(5),
             hold_down: None,
             members: Vec::new(),
+            preferred: Vec::new(),
         }
     }
 
@@ -95,6 +97,23 @@ impl<B: Backend> Settings<B> {
         self
     }
 
+    /// The members that are to lead if they can, the first one first; none by default. All members need the same.
+    ///
+    /// A member that wins a vacant seat although others are preferred gives it back at once, before its work begins, and
+    /// keeps away for one [`Settings::ttl`] for each place that it is behind the first; a member that is not named is
+    /// behind all that are. Whoever stands leads meanwhile. If nobody has, it leads when it wins again. It does so
+    /// once: again only if it has stood for five leases since without winning.
+    ///
+    /// So a member that is not the first leads later by that time than it would otherwise, and by two hand-overs, also after
+    /// a shutdown. It is not asked to let go when one that is preferred comes back: that one leads when this one
+    /// ends, or once it is asked to [resign](crate::Resigner::resign). A member whose work has failed, or that was asked
+    /// to resign, keeps away for long enough that each other one can lead.
+    #[must_use]
+    pub fn prefer<S: Into<String>>(mut self, members: impl IntoIterator<Item = S>) -> Self {
+        self.preferred = members.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// The seat, for this member of the fleet. The name is for people and logs: each campaign has an identity of its
     /// own, so two processes of one name do not take each other's lease for theirs.
     ///
@@ -105,7 +124,7 @@ impl<B: Backend> Settings<B> {
         if !is_name(&self.seat) {
             return Err(SettingsError::Seat(self.seat));
         }
-        if let Some(wrong) = self.members.iter().chain([&member]).find(|name| !is_name(name)) {
+        if let Some(wrong) = self.members.iter().chain(&self.preferred).chain([&member]).find(|name| !is_name(name)) {
             return Err(SettingsError::Member(wrong.clone()));
         }
         if !(SHORTEST..=LONGEST).contains(&self.ttl) {
@@ -123,13 +142,51 @@ impl<B: Backend> Settings<B> {
         if 2 * belief < 3 * timings.renew_interval {
             return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
         }
-        let Settings { backend, seat, members, drain, stop_within, hold_down, .. } = self;
+        let deference = Deference::new(&self.preferred, &member, timings.lease_ttl);
+        let hold_down = self.hold_down.unwrap_or(Duration::from_nanos(timings.lease_ttl));
+        let hold_down = hold_down.max(Duration::from_nanos(deference.longest));
+        let Settings { backend, seat, members, drain, stop_within, .. } = self;
         let members = backend.claimed(&seat, &member, &timings)?.unwrap_or(members);
         if let Some(wrong) = members.iter().find(|name| !is_name(name)) {
             return Err(SettingsError::Member(wrong.clone()));
         }
         let backend = backend.lasting(timings.lease_ttl);
-        Ok(Seat::made(Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down }))
+        Ok(Seat::made(Parts {
+            backend,
+            seat,
+            member,
+            members,
+            timings,
+            margin,
+            drain,
+            stop_within,
+            hold_down,
+            deference,
+        }))
+    }
+}
+
+/// How a member leaves a vacant seat to those that are preferred, nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deference {
+    /// For how long this one does; zero if it does not.
+    pub(crate) own: u64,
+    /// How long who has resigned keeps away, so that whoever defers leads before it.
+    pub(crate) longest: u64,
+}
+
+impl Deference {
+    /// Whoever has deferred does so again when it has stood for so many leases: a leader that dies or fails again and again
+    /// must not have it defer each time, and a dead leader's lease takes three at most.
+    pub(crate) const STEADY: u64 = 5;
+
+    /// A lease is longer than it takes to lead in a seat that is given back.
+    fn new(preferred: &[String], member: &str, lease: u64) -> Self {
+        let behind = preferred.iter().position(|name| name == member).unwrap_or(preferred.len());
+        let leases = |count: usize| lease.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX));
+        // One more, for winning twice.
+        let longest = if preferred.is_empty() { 0 } else { leases(preferred.len() + 1) };
+        Deference { own: leases(behind), longest }
     }
 }
 

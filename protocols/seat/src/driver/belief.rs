@@ -11,6 +11,10 @@ impl Driver {
         if self.ending != Ending::No {
             return;
         }
+        if self.state.env.now().mono >= self.course.defers_from {
+            self.defers = true;
+            return;
+        }
         self.holds = true;
         self.leadership = leadership;
         self.believe();

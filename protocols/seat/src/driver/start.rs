@@ -79,6 +79,7 @@ pub(crate) fn start(
         streams: BTreeMap::new(),
         failing: None,
         ending: Ending::No,
+        defers: false,
         holds: false,
         frozen: false,
     };

@@ -4,7 +4,7 @@
 //! covers the method, the path with its query, the body, the header `Idempotency-Key` if there is one, and the fence
 //! itself. So nobody without the secret can claim a token, or change what is written under it. Somebody who reads
 //! the network can send a request of the present leader again: use TLS, or an `Idempotency-Key` for each request, by
-//! which the handler knows what is done. Other headers are not covered.
+//! which the handler, or [the layer](FenceLayer::open_once), knows what is done. Other headers are not covered.
 //!
 //! ```no_run
 //! # use fencepost_seat::{Lead, fence::{FenceError, http::{FenceLayer, Key, accepted}}};
@@ -33,8 +33,10 @@
 
 mod key;
 mod ledger;
+mod once;
 mod server;
 
-pub use key::{Key, NoError, ShortSecret, accepted};
+pub use key::{Key, NoError, NotHandled, ShortSecret, accepted, accepted_once};
 pub use ledger::{BadName, OpenError};
+pub use once::NotDone;
 pub use server::{Fence, FenceLayer, Leader};

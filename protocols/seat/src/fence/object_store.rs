@@ -10,13 +10,13 @@ use super::{
 };
 use crate::lead::{Fenced, Lead};
 use bytes::Bytes;
-use head::{Head, LONGEST};
+use head::{Head, LONGEST, word};
 use object_store::{
     Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult,
     UpdateVersion, path::Path,
 };
 use protocols_clients::env::Env;
-use std::future::Future;
+use std::{future::Future, num::NonZeroUsize};
 
 /// Fenced objects.
 ///
@@ -29,8 +29,8 @@ use std::future::Future;
 /// object that counts. Never delete a fenced object, nor put it without a fence: both forget who has written it. Put an
 /// empty one instead.
 ///
-/// What this does not promise: that a put happens once. After an error of the connection it may have happened, and the
-/// crate's clients try again by themselves.
+/// What a put does not promise: that it happens once. After an error of the connection it may have happened, and the
+/// crate's clients try again by themselves. For that there is [`FencedObjects::update_fenced_once`].
 ///
 /// The store must have conditional puts, as S3, Google Cloud Storage and Azure have; a local file system has not, and
 /// some stores that are like S3 do as if there were no condition.
@@ -57,6 +57,32 @@ pub trait FencedObjects {
         path: &Path,
         change: impl FnMut(Option<Bytes>) -> PutPayload + Send,
     ) -> impl Future<Output = Result<PutResult, FenceError<Error>>> + Send;
+
+    /// The same, unless `request` is done: then there is `None`. Whoever leads, and however often it asks, one change of
+    /// this object has this name: the object's first line has the names of those that are done, so both are one put.
+    ///
+    /// It has the last `keep` of them, this one included. A name is known until `keep` other requests of this object are
+    /// done; after that its request is done again. Each makes the object longer by its name and two bytes, of which those
+    /// that are no visible ASCII count threefold, and all of it is read and put each time.
+    ///
+    /// What this does not promise: anything beyond this object. What `change` does besides may be done again.
+    ///
+    /// # Errors
+    /// As for [`FencedObjects::put_fenced`]. After an error of the connection, ask again.
+    fn update_fenced_once(
+        &self,
+        lead: &Lead<Fenced>,
+        path: &Path,
+        request: &str,
+        keep: NonZeroUsize,
+        change: impl FnMut(Option<Bytes>) -> PutPayload + Send,
+    ) -> impl Future<Output = Result<Option<PutResult>, FenceError<Error>>> + Send;
+}
+
+/// A request that is made once.
+struct Once {
+    word: String,
+    keep: NonZeroUsize,
 }
 
 impl<S: ObjectStore + ?Sized> FencedObjects for S {
@@ -68,7 +94,7 @@ impl<S: ObjectStore + ?Sized> FencedObjects for S {
     ) -> Result<PutResult, FenceError<Error>> {
         // An empty object has no such range.
         let start = Some(GetRange::Bounded(0..LONGEST));
-        replace(self, lead, path, start, |_| payload.clone()).await
+        sure(replace(self, lead, path, start, None, |_| payload.clone()).await)
     }
 
     async fn update_fenced(
@@ -77,9 +103,31 @@ impl<S: ObjectStore + ?Sized> FencedObjects for S {
         path: &Path,
         mut change: impl FnMut(Option<Bytes>) -> PutPayload + Send,
     ) -> Result<PutResult, FenceError<Error>> {
-        let rest = |content: Bytes| content.slice(content.len() - without_head(&content).len()..);
-        replace(self, lead, path, None, |found| change(found.map(rest))).await
+        sure(replace(self, lead, path, None, None, |found| change(found.map(rest))).await)
     }
+
+    async fn update_fenced_once(
+        &self,
+        lead: &Lead<Fenced>,
+        path: &Path,
+        request: &str,
+        keep: NonZeroUsize,
+        mut change: impl FnMut(Option<Bytes>) -> PutPayload + Send,
+    ) -> Result<Option<PutResult>, FenceError<Error>> {
+        let once = Once { word: word(request), keep };
+        replace(self, lead, path, None, Some(once), |found| change(found.map(rest))).await
+    }
+}
+
+/// An object's content without its first line.
+fn rest(content: Bytes) -> Bytes {
+    content.slice(content.len() - without_head(&content).len()..)
+}
+
+/// Of a put whose request has no name, so that it is never done.
+fn sure(put: Result<Option<PutResult>, FenceError<Error>>) -> Result<PutResult, FenceError<Error>> {
+    let odd = || Error::Generic { store: "fencepost", source: "a put without a name was done".into() };
+    put?.ok_or_else(|| FenceError::Write(odd()))
 }
 
 /// An object, or the start of it.
@@ -93,21 +141,36 @@ async fn replace<S: ObjectStore + ?Sized>(
     lead: &Lead<Fenced>,
     path: &Path,
     range: Option<GetRange>,
+    once: Option<Once>,
     mut payload: impl FnMut(Option<Bytes>) -> PutPayload + Send,
-) -> Result<PutResult, FenceError<Error>> {
+) -> Result<Option<PutResult>, FenceError<Error>> {
     // Known by it, if the store's client has tried again what had happened already.
-    let mine = Head { token: lead.token(), holder: lead.holder.to_string(), put: lead.state.env.random() };
+    let put = lead.state.env.random();
+    let mut mine = Head { token: lead.token(), holder: lead.holder.to_string(), put, done: Vec::new() };
     let mut before: Option<(Option<UpdateVersion>, Error)> = None;
     loop {
         begin(lead)?;
         let found = found(store, path, range.clone()).await.map_err(FenceError::Write)?;
         let version = found.as_ref().map(|found| found.version.clone());
-        if let Some(found) = &found {
-            match Head::read(&found.content).map_err(FenceError::Write)? {
-                Some(head) if head == mine => return Ok(put_before(found)),
-                Some(head) if head.is_newer_than(&mine) => return refused(lead),
-                _ => {}
+        mine.done.clear();
+        if let Some(found) = &found
+            && let Some(head) = Head::read(&found.content).map_err(FenceError::Write)?
+        {
+            if head.is_of_put(&mine) {
+                return Ok(Some(put_before(found)));
             }
+            if head.is_newer_than(&mine) {
+                return refused(lead);
+            }
+            if once.as_ref().is_some_and(|once| head.done.contains(&once.word)) {
+                return Ok(None);
+            }
+            // Whoever puts, with a name or without, leaves them there.
+            mine.done = head.done;
+        }
+        if let Some(once) = &once {
+            mine.done.push(once.word.clone());
+            mine.done.drain(..mine.done.len().saturating_sub(once.keep.get()));
         }
         // Refused although nobody has written: it will not change.
         match before.take() {
@@ -123,7 +186,7 @@ async fn replace<S: ObjectStore + ?Sized>(
             Err(error @ (Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. })) => {
                 before = Some((version, error));
             }
-            done => return done.map_err(FenceError::Write),
+            put => return put.map(Some).map_err(FenceError::Write),
         }
     }
 }
@@ -142,7 +205,11 @@ async fn found<S: ObjectStore + ?Sized>(
     match store.get_opts(path, GetOptions { range, ..GetOptions::default() }).await {
         Ok(found) => {
             let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
-            Ok(Some(Found { content: found.bytes().await?, version }))
+            let content = found.bytes().await?;
+            match ranged && Head::is_cut_off(&content) {
+                true => Box::pin(self::found(store, path, None)).await,
+                false => Ok(Some(Found { content, version })),
+            }
         }
         Err(Error::NotFound { .. }) => Ok(None),
         // An empty object has no such range.

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use test::{KNOWN, Known};
+use test::{KNOWN, Known, Store};
 
 /// Where this program was built, which is where `fencepost` itself is as long as no registry has it.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fencepost");
@@ -78,8 +78,9 @@ fn run(new: &New) -> Result<String, Stop> {
     if file.exists() {
         return Err(Stop::usage(format!("{} exists; it is not overwritten", file.display())));
     }
-    let (variables, path) = (krate.variables()?, source(new)?);
-    let (text, open) = test::text(&krate.name, &services, new.nodes, &variables);
+    let (read, path) = (krate.read()?, source(new)?);
+    let store = Store::of(&krate, &read);
+    let (text, open) = test::text(&krate.name, &services, new.nodes, &read.variables, &store);
     let failed = |why: std::io::Error| Stop::harness(format!("{} cannot be written: {why}", file.display()));
     fs::create_dir_all(file.with_file_name("")).and_then(|()| fs::write(&file, text)).map_err(failed)?;
     if let Err(why) = add(path.as_deref(), &krate, services.iter().any(|known| known.name == "etcd")) {
@@ -87,7 +88,9 @@ fn run(new: &New) -> Result<String, Stop> {
         let _ = fs::remove_file(&file);
         return Err(why);
     }
-    let mut said = format!("tests/one_leader.rs is written, for {}.\n", listed(&services));
+    let of = if krate.seat.is_some() { "a seat on " } else { "" };
+    let mut said = format!("tests/one_leader.rs is written, for {of}{}.\n", listed(&services));
+    said += store.advice();
     if !open.is_empty() {
         said += &format!("Your service also reads {}: set them there with `.env(…)`.\n", open.join(", "));
     }
@@ -96,10 +99,17 @@ fn run(new: &New) -> Result<String, Stop> {
 
 fn services(new: &New, krate: &Krate) -> Result<Vec<Known>, Stop> {
     let named = |known: &Known| new.service.iter().any(|name| name == known.name);
-    let used = |known: &Known| krate.dependencies.iter().any(|name| known.clients.contains(&name.as_str()));
+    let used = |known: &Known| match &krate.seat {
+        Some(seat) => known.has_a_seat(&seat.features),
+        None => krate.dependencies.iter().any(|name| known.clients.contains(&name.as_str())),
+    };
     let found: Vec<Known> =
         KNOWN.into_iter().filter(|known| if new.service.is_empty() { used(known) } else { named(known) }).collect();
     match found.is_empty() {
+        true if krate.seat.is_some() => Err(Stop::usage(format!(
+            "`{}` depends on fencepost-seat without a service's feature, such as `etcd`; name the service, such as --service redis",
+            krate.package
+        ))),
         true => Err(Stop::usage(format!(
             "`{}` depends on no client of a coordination service that is known here; name the service, such as --service redis",
             krate.package
@@ -155,7 +165,25 @@ struct Krate {
     /// As code names its library.
     pub name: String,
     pub dependencies: Vec<String>,
+    /// The library for leaders, if it depends on that.
+    pub seat: Option<Seat>,
     source: PathBuf,
+}
+
+/// `fencepost-seat`, as a crate depends on it.
+struct Seat {
+    /// As code names it.
+    pub name: String,
+    pub features: Vec<String>,
+}
+
+/// What a crate's sources say.
+#[derive(Default)]
+struct Read {
+    /// The variables of the environment that they read, in order.
+    pub variables: Vec<String>,
+    /// The first resource that a fence is for.
+    pub fenced: Option<String>,
 }
 
 impl Krate {
@@ -190,18 +218,24 @@ impl Krate {
         let library = package["targets"].as_array().into_iter().flatten().find(is_library);
         let Some(library) = library else { return Err(no_main(&named, "has no library")) };
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
-        let dependencies = dependencies.filter(|of| of["kind"].is_null()).map(|of| text(&of["name"])).collect();
+        let dependencies: Vec<&Value> = dependencies.filter(|of| of["kind"].is_null()).collect();
+        let seat = dependencies.iter().find(|of| of["name"] == "fencepost-seat").map(|of| Seat {
+            name: of["rename"].as_str().unwrap_or("fencepost-seat").replace('-', "_"),
+            features: of["features"].as_array().into_iter().flatten().map(text).collect(),
+        });
+        let dependencies = dependencies.iter().map(|of| text(&of["name"])).collect();
         let source = PathBuf::from(text(&library["src_path"]));
         let code = fs::read_to_string(&source).map_err(|why| Stop::harness(format!("{}: {why}", source.display())))?;
         if !["pub fn main(", "pub async fn main("].iter().any(|main| code.contains(main)) {
             return Err(no_main(&named, "has no `pub fn main` in its library"));
         }
-        Ok(Krate { folder, package: named, name: text(&library["name"]).replace('-', "_"), dependencies, source })
+        let name = text(&library["name"]).replace('-', "_");
+        Ok(Krate { folder, package: named, name, dependencies, seat, source })
     }
 
-    /// The variables of the environment that the library's sources read, in order.
-    pub fn variables(&self) -> Result<Vec<String>, Stop> {
-        let mut found = BTreeSet::new();
+    /// What the library's sources say.
+    pub fn read(&self) -> Result<Read, Stop> {
+        let (mut found, mut fenced) = (BTreeSet::new(), BTreeSet::new());
         let mut folders = vec![self.source.with_file_name("")];
         while let Some(folder) = folders.pop() {
             let failed = |why| Stop::harness(format!("{} cannot be read: {why}", folder.display()));
@@ -210,11 +244,24 @@ impl Krate {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    read_by(&fs::read_to_string(&path).unwrap_or_default(), &mut found);
+                    let code = fs::read_to_string(&path).unwrap_or_default();
+                    read_by(&code, &mut found);
+                    fenced.extend(fenced_by(&code));
                 }
             }
         }
-        Ok(found.into_iter().collect())
+        Ok(Read { variables: found.into_iter().collect(), fenced: fenced.pop_first() })
+    }
+
+    /// Files of the crate's that make its tables, as the test names them.
+    pub fn schema(&self) -> Vec<String> {
+        let migrations = fs::read_dir(self.folder.join("migrations")).into_iter().flatten().flatten();
+        let migrations = migrations.filter_map(|file| Some(format!("migrations/{}", file.file_name().to_str()?)));
+        let is_up = |file: &String| file.ends_with(".sql") && !file.ends_with(".down.sql");
+        let mut files: Vec<String> = migrations.filter(is_up).collect();
+        files.sort();
+        files.extend(self.folder.join("schema.sql").is_file().then(|| "schema.sql".to_owned()));
+        files
     }
 }
 
@@ -234,4 +281,15 @@ fn read_by(code: &str, found: &mut BTreeSet<String>) {
         };
         found.extend(named.filter(is_one).map(str::to_owned));
     }
+}
+
+/// The resource in `fenced(lead, "NAME"`, and in `fenced_once` alike.
+fn fenced_by(code: &str) -> Option<String> {
+    let calls = code.split(".fenced").skip(1);
+    let calls = calls.filter(|rest| rest.starts_with(['(', ':']) || rest.starts_with("_once"));
+    let mut named = calls.filter_map(|rest| {
+        let (before, rest) = rest.split_once('"')?;
+        (before.matches(',').count() >= 1 && !before.contains([';', '{'])).then(|| rest.split_once('"'))?
+    });
+    named.find(|(name, _)| !name.is_empty()).map(|(name, _)| name.to_owned())
 }

@@ -83,6 +83,54 @@ fn a_test_is_written_for_the_services_that_the_crate_depends_on() {
     assert_eq!(fresh.read("tests/one_leader.rs"), test);
 }
 
+/// The dependency on the seat, with these features.
+fn seat(features: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocols/seat");
+    format!("fencepost-seat = {{ path = \"{folder}\", features = [{features}] }}\ntokio-postgres = \"0.7\"\n")
+}
+
+const LEADS: &str = "pub fn main() {\n    for name in [std::env::var(\"ETCD_URL\"), std::env::var(\"DATABASE_URL\")] {\n        \
+                     drop(name);\n    }\n}\n\nfn work() {\n    // database.fenced_once(lead, \"charges\", name, write)\n}\n";
+
+#[test]
+fn a_crate_that_leads_by_the_seat_gets_the_test_of_the_seat() {
+    let fresh = Fresh::new("by-a-seat", &seat("\"etcd\", \"postgres\", \"signal\""), Some(LEADS));
+    fs::write(fresh.0.join("schema.sql"), "CREATE TABLE charges (token bigint);").expect("a file");
+    let output = fresh.told(&[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("tests/one_leader.rs is written, for a seat on etcd.\nCheck there that"), "{output:?}");
+    let test = fresh.read("tests/one_leader.rs");
+    for line in [
+        "use fencepost::{World, database, etcd, scenarios};",
+        ".service(etcd())",
+        ".store(database(\"charges\").token(\"token\").schema(fencepost_seat::fence::postgres::MIGRATION)\
+         .schema(include_str!(\"../schema.sql\")))",
+        ".fleet(3, by_a_seat::main)",
+        ".env(\"DATABASE_URL\", \"postgres://service@store:5432/service\")",
+        ".env(\"ETCD_URL\", \"http://etcd:2379\")",
+    ] {
+        assert!(test.contains(line), "{line}: {test}");
+    }
+    assert!(fresh.read("Cargo.toml").contains("features = [\"etcd\"]"));
+}
+
+#[test]
+fn a_seat_stands_on_what_its_features_name() {
+    let among = Fresh::new("among-themselves", &seat("\"raft\", \"sqlx\""), Some(LEADS));
+    assert_eq!(among.told(&[]).status.code(), Some(0));
+    let test = among.read("tests/one_leader.rs");
+    assert!(test.contains(".service(quorum())") && test.contains("fencepost_seat::fence::sqlx::MIGRATION"), "{test}");
+    let postgres = Fresh::new("on-postgres", &seat("\"postgres\""), Some(MAIN));
+    let said = String::from_utf8_lossy(&postgres.told(&[]).stdout).into_owned();
+    assert!(said.contains("for a seat on PostgreSQL.\nName there the table"), "{said}");
+    assert!(postgres.read("tests/one_leader.rs").contains(".service(postgres())"));
+    let http = Fresh::new("on-http", &seat("\"redis\", \"http\""), Some(MAIN));
+    assert_eq!(http.told(&[]).status.code(), Some(0));
+    assert!(http.read("tests/one_leader.rs").contains(".store(store())"));
+    let nowhere = Fresh::new("nowhere", &seat("\"http\""), Some(MAIN));
+    assert!(refused(&nowhere.told(&[])).contains("`nowhere` depends on fencepost-seat without a service's feature"));
+}
+
 #[test]
 fn services_are_named_where_none_is_known_and_unknown_variables_are_told() {
     let fresh = Fresh::new("of-nobody", "", Some(MAIN));

@@ -11,12 +11,17 @@ use crate::{
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, request::Parts};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 pub(super) const FENCE: HeaderName = HeaderName::from_static("fence");
-const REQUEST: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const REQUEST: HeaderName = HeaderName::from_static("idempotency-key");
 /// What a resource that refuses a token answers in the header `Fence`: a handler may have statuses of its own.
 pub(super) const REFUSED: HeaderValue = HeaderValue::from_static("refused");
+/// What a layer answers there that hands each request to a handler once: that it has done so now, or before, or that the
+/// handler did not end.
+pub(super) const HANDLED: HeaderValue = HeaderValue::from_static("handled");
+pub(super) const BEFORE: HeaderValue = HeaderValue::from_static("handled-before");
+pub(super) const CUT_OFF: HeaderValue = HeaderValue::from_static("cut-off");
 
 /// The secret of leaders and resource.
 #[derive(Clone)]
@@ -73,8 +78,7 @@ impl Key {
             return Err("the header Fence is for another resource");
         }
         let claim = format!("{name} {token} {holder}");
-        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let expected = self.mac(&claim, parts.method.as_str(), path, &parts.headers, body);
+        let expected = self.mac(&claim, parts.method.as_str(), path_of(parts), &parts.headers, body);
         expected
             .verify_slice(&mac)
             .map_err(|_| "the header Fence has not been made for this request with this secret")?;
@@ -85,11 +89,7 @@ impl Key {
         let mut mac = self.0.clone();
         let parts = [b"fencepost http 1", claim.as_bytes(), method.as_bytes(), path.as_bytes(), body];
         let requests = headers.get_all(REQUEST).iter().map(HeaderValue::as_bytes);
-        for part in parts.into_iter().chain(requests) {
-            // With its length, so that nothing can move from one part to the next.
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part);
-        }
+        each_with_its_length(parts.into_iter().chain(requests), |part| mac.update(part));
         mac
     }
 }
@@ -108,6 +108,60 @@ pub fn accepted(lead: &Lead<Fenced>, status: StatusCode, headers: &HeaderMap) ->
     match status == StatusCode::PRECONDITION_FAILED && headers.get(FENCE) == Some(&REFUSED) {
         true => refused(lead),
         false => Ok(()),
+    }
+}
+
+/// Reads a response's head where each request is handled [once](super::FenceLayer::open_once): `true` if it was handled
+/// now, `false` if it was before. The response's status is the handler's in both cases, and for the caller to see.
+///
+/// # Errors
+/// A refused token; a request that was not handled, or whose handler was cut off.
+pub fn accepted_once(
+    lead: &Lead<Fenced>,
+    status: StatusCode,
+    headers: &HeaderMap,
+) -> Result<bool, FenceError<NotHandled>> {
+    accepted(lead, status, headers).map_err(|error| match error {
+        FenceError::Over(why) => FenceError::Over(why),
+        FenceError::Write(never) => match never {},
+    })?;
+    match headers.get(FENCE) {
+        Some(says) if *says == HANDLED => Ok(true),
+        Some(says) if *says == BEFORE => Ok(false),
+        Some(says) if *says == CUT_OFF => Err(FenceError::Write(NotHandled::CutOff)),
+        _ => Err(FenceError::Write(NotHandled::Answered(status))),
+    }
+}
+
+/// Why a request that was to be handled once was not, or may not have been.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotHandled {
+    /// An earlier attempt's handler panicked, or ended with its process. It is not called again under this name. Find out
+    /// whether it has written; if not, ask under another name.
+    #[error("the handler was cut off: it may have written, or not")]
+    CutOff,
+    /// This response is not of a handler, or of one that has [written nothing](super::NotDone). Ask again.
+    #[error("the answer was {0}, and the request was not handled")]
+    Answered(StatusCode),
+}
+
+/// What is asked under a name, whoever asks.
+pub(super) fn digest(parts: &Parts, body: &[u8]) -> String {
+    let mut digest = Sha256::new();
+    let asked = [parts.method.as_str().as_bytes(), path_of(parts).as_bytes(), body];
+    each_with_its_length(asked.into_iter(), |part| digest.update(part));
+    HEXLOWER.encode(&digest.finalize())
+}
+
+fn path_of(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
+}
+
+/// So that nothing can move from one part to the next.
+fn each_with_its_length<'a>(parts: impl Iterator<Item = &'a [u8]>, mut take: impl FnMut(&[u8])) {
+    for part in parts {
+        take(&(part.len() as u64).to_be_bytes());
+        take(part);
     }
 }
 

@@ -77,14 +77,21 @@ impl Ledger {
 
     /// Remembers a leader. It is on the disk when this returns.
     pub(super) fn seal(&self, sealed: &Sealed) -> io::Result<()> {
-        let new = beside(&self.path, "new");
-        let mut file = File::create(&new)?;
-        file.write_all(format!("{HEAD}\n{} {} {}\n", self.resource, sealed.token, sealed.holder).as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&new, &self.path)?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        let text = format!("{HEAD}\n{} {} {}\n", self.resource, sealed.token, sealed.holder);
+        replace(&self.path, text.as_bytes()).map(drop)
     }
+}
+
+/// Writes a file anew, whole or not at all. It is on the disk when this returns.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<File> {
+    let new = beside(path, "new");
+    let mut file = File::create(&new)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    Ok(file)
 }
 
 fn read(text: &str, resource: &str) -> Option<Sealed> {
@@ -95,7 +102,7 @@ fn read(text: &str, resource: &str) -> Option<Sealed> {
     (name == resource).then_some(sealed)
 }
 
-fn beside(path: &Path, what: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, what: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(what);

@@ -1,11 +1,12 @@
 //! The resource's side.
 
 use super::{
-    key::{FENCE, Key, REFUSED},
-    ledger::{Ledger, OpenError, Sealed},
+    key::{BEFORE, CUT_OFF, FENCE, HANDLED, Key, REFUSED, digest},
+    ledger::{Ledger, OpenError, Sealed, beside},
+    once::{Begin, NotDone, Requests, name_of},
 };
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use std::{
@@ -15,6 +16,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tower_layer::Layer;
@@ -34,7 +36,8 @@ use tracing::Instrument;
 /// the layer: it would wait for itself.
 ///
 /// A request that is let through may be made again by the next leader, or by this one after an error: this layer
-/// gives an order. Let the handler remember the `Idempotency-Key` in the transaction of what it writes.
+/// gives an order. For "once", a handler that writes elsewhere remembers the `Idempotency-Key` in the transaction of what
+/// it writes; for one that cannot, there is [`FenceLayer::open_once`].
 #[derive(Clone, Debug)]
 pub struct FenceLayer {
     shared: Arc<Shared>,
@@ -57,6 +60,8 @@ struct Shared {
     ledger: Ledger,
     /// Who writes now. Each request under way has it locked for reading.
     sealed: Arc<RwLock<Option<Sealed>>>,
+    /// Those that are handled once; `None` if they may be handled again.
+    requests: Option<Arc<Requests>>,
 }
 
 impl FenceLayer {
@@ -68,9 +73,41 @@ impl FenceLayer {
     /// # Errors
     /// A file that another process has open, that is of another resource, or damaged, or that cannot be read.
     pub fn open(key: Key, resource: &str, path: impl AsRef<Path>) -> Result<FenceLayer, OpenError> {
-        let (ledger, sealed) = Ledger::open(path.as_ref(), resource)?;
+        FenceLayer::with(key, resource, path.as_ref(), None)
+    }
+
+    /// The same, and hands each request to its handler once, by its `Idempotency-Key`, which it must have, and which the
+    /// signature covers. A request whose name is known is answered without the handler: with the handler's status, an empty
+    /// body and the header `Fence: handled-before`. While the handler is running, it waits for that. A name is
+    /// known for as long as `keep` after its handler has ended, by this machine's wall clock, in the file `PATH.requests`:
+    /// it survives a crash of the machine, and costs two writes to the disk for each request. The same name with another
+    /// method, path or body is answered with 422.
+    ///
+    /// What this does not promise: that a request is carried out. Whatever a handler answers, errors included, is its answer,
+    /// unless it says [`NotDone`]. If it panics, or its process or machine ends before it has answered, nobody but you can
+    /// tell whether it has written, so it is not called again: the answer is 409 with `Fence: cut-off`, for as long as
+    /// `keep`. Requests before the first opening by this function are not known.
+    ///
+    /// The leader reads the answer by [`accepted_once`](super::accepted_once).
+    ///
+    /// # Errors
+    /// As for [`FenceLayer::open`].
+    pub fn open_once(
+        key: Key,
+        resource: &str,
+        path: impl AsRef<Path>,
+        keep: Duration,
+    ) -> Result<FenceLayer, OpenError> {
+        FenceLayer::with(key, resource, path.as_ref(), Some(keep))
+    }
+
+    fn with(key: Key, resource: &str, path: &Path, keep: Option<Duration>) -> Result<FenceLayer, OpenError> {
+        // Its lock is the other file's, too.
+        let (ledger, sealed) = Ledger::open(path, resource)?;
         let sealed = Arc::new(RwLock::new(sealed));
-        let shared = Arc::new(Shared { key, resource: resource.to_owned(), ledger, sealed });
+        let requests = keep.map(|keep| Requests::open(beside(path, "requests"), resource, keep).map(Arc::new));
+        let requests = requests.transpose()?;
+        let shared = Arc::new(Shared { key, resource: resource.to_owned(), ledger, sealed, requests });
         Ok(FenceLayer { shared, body_limit: 1 << 20 })
     }
 
@@ -99,6 +136,11 @@ pub struct Fence<S> {
 
 /// What is answered instead of a handler.
 type Refusal = (StatusCode, &'static str);
+
+const NO_NAME: Refusal = (
+    StatusCode::BAD_REQUEST,
+    "a request here has one Idempotency-Key, of 1 to 255 visible ASCII characters without spaces",
+);
 
 impl<S, B, R> Service<Request<B>> for Fence<S>
 where
@@ -130,15 +172,26 @@ where
                 Ok(admitted) => admitted,
                 Err(refusal) => return Ok(answer(refusal)),
             };
+            let once = match &layer.shared.requests {
+                None => None,
+                Some(requests) => match name_of(&parts) {
+                    Some(name) => Some((requests.clone(), name, digest(&parts, &body))),
+                    None => return Ok(answer(NO_NAME)),
+                },
+            };
             let mut request = Request::from_parts(parts, Full::new(body));
             if let Some(Sealed { token, holder }) = &*turn {
                 request.extensions_mut().insert(Leader { token: *token, holder: holder.clone() });
             }
-            let handling = inner.call(request);
             let handling = async move {
                 // The ledger is not free for another process before this has ended, either.
                 let _held = (turn, layer);
-                handling.await
+                match once {
+                    None => inner.call(request).await,
+                    Some((requests, name, digest)) => {
+                        handle_once(&requests, name, digest, async move { inner.call(request).await }).await
+                    }
+                }
             };
             let handled = tokio::spawn(handling.in_current_span());
             match handled.await {
@@ -211,11 +264,46 @@ impl Shared {
     }
 }
 
+/// Calls the handler unless this request is known.
+async fn handle_once<R: From<String>, E>(
+    requests: &Arc<Requests>,
+    name: String,
+    digest: String,
+    handling: impl Future<Output = Result<Response<R>, E>>,
+) -> Result<Response<R>, E> {
+    let (status, why, says) = match requests.begin(name, digest).await {
+        Ok(Begin::First(under_way)) => {
+            let mut answer = handling.await?;
+            let done = answer.extensions().get::<NotDone>().is_none();
+            under_way.ends(done.then(|| answer.status())).await;
+            if done {
+                answer.headers_mut().insert(FENCE, HANDLED);
+            }
+            return Ok(answer);
+        }
+        Ok(Begin::Before(status)) => return Ok(answer_with(status, String::new(), Some(BEFORE))),
+        Ok(Begin::CutOff) => {
+            (StatusCode::CONFLICT, "the handler was cut off: it may have written, or not", Some(CUT_OFF))
+        }
+        Ok(Begin::Other) => (StatusCode::UNPROCESSABLE_ENTITY, "this Idempotency-Key is another request's", None),
+        Err(error) => {
+            tracing::warn!(%error, "the record of requests cannot be written");
+            (StatusCode::SERVICE_UNAVAILABLE, "the request could not be remembered", None)
+        }
+    };
+    Ok(answer_with(status, format!("{why}\n"), says))
+}
+
 fn answer<R: From<String>>((status, why): Refusal) -> Response<R> {
-    let mut answer = Response::new(R::from(format!("{why}\n")));
+    let says = (status == StatusCode::PRECONDITION_FAILED).then_some(REFUSED);
+    answer_with(status, format!("{why}\n"), says)
+}
+
+fn answer_with<R: From<String>>(status: StatusCode, body: String, says: Option<HeaderValue>) -> Response<R> {
+    let mut answer = Response::new(R::from(body));
     *answer.status_mut() = status;
-    if status == StatusCode::PRECONDITION_FAILED {
-        answer.headers_mut().insert(FENCE, REFUSED);
+    if let Some(says) = says {
+        answer.headers_mut().insert(FENCE, says);
     }
     answer
 }

@@ -1,5 +1,7 @@
 //! The test that is written.
 
+use super::{Krate, Read, Seat};
+
 /// A service of the world.
 #[derive(Clone, Copy)]
 pub struct Known {
@@ -12,7 +14,7 @@ pub struct Known {
     address: &'static str,
 }
 
-pub const KNOWN: [Known; 6] = [
+pub const KNOWN: [Known; 7] = [
     Known {
         name: "redis",
         title: "Redis",
@@ -55,7 +57,100 @@ pub const KNOWN: [Known; 6] = [
         variables: &["KUBE", "APISERVER"],
         address: "http://apiserver:6443",
     },
+    Known {
+        name: "quorum",
+        title: "no service: the members elect one of them",
+        clients: &[],
+        variables: &[],
+        address: "",
+    },
 ];
+
+impl Known {
+    /// Whether a seat with these features stands on it. A seat's fence may be in PostgreSQL, whatever that stands on.
+    pub fn has_a_seat(&self, features: &[String]) -> bool {
+        let has = |feature: &str| features.iter().any(|has| has == feature);
+        let another = KNOWN.iter().any(|known| known.name != "postgres" && has(known.feature()));
+        has(self.feature()) && !(self.name == "postgres" && another)
+    }
+
+    fn feature(&self) -> &'static str {
+        if self.name == "quorum" { "raft" } else { self.name }
+    }
+}
+
+/// What leaders write to.
+pub enum Store {
+    /// Anything: the store of the world stands for it.
+    Http,
+    /// PostgreSQL, by a seat's fence.
+    Database {
+        /// The module of the fence.
+        fence: String,
+        table: Option<String>,
+        schema: Vec<String>,
+    },
+}
+
+impl Store {
+    pub fn of(krate: &Krate, read: &Read) -> Store {
+        let fence = |seat: &Seat| {
+            let has = |feature: &&str| seat.features.iter().any(|has| has == feature);
+            ["postgres", "sqlx"].iter().copied().find(has).map(|feature| format!("{}::fence::{feature}", seat.name))
+        };
+        match krate.seat.as_ref().and_then(fence) {
+            Some(fence) => Store::Database { fence, table: read.fenced.clone(), schema: krate.schema() },
+            None => Store::Http,
+        }
+    }
+
+    /// What is left to the user.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Store::Http => "",
+            Store::Database { table: Some(_), schema, .. } if !schema.is_empty() => {
+                "Check there that it names the table that leaders write, and the column of it that has their tokens.\n"
+            }
+            Store::Database { .. } => {
+                "Name there the table that leaders write, the column of it that has their tokens, and the statements that make it.\n"
+            }
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Store::Http => "store",
+            Store::Database { .. } => "database",
+        }
+    }
+
+    /// The lines of the test.
+    fn lines(&self) -> String {
+        let Store::Database { fence, table, schema } = self else {
+            return "        // The resource: `PUT http://store/sequence` with the header `Fencing-Token`. Or a `database(…)`.\n        \
+                    .store(store())\n"
+                .to_owned();
+        };
+        let table = table.as_deref().unwrap_or("TABLE");
+        let made: String = schema.iter().map(|file| format!(".schema(include_str!(\"../{file}\"))")).collect();
+        let own = if made.is_empty() { ".schema(\"CREATE TABLE …\")" } else { made.as_str() };
+        format!(
+            "        // Its rows have a column `token`, into which the work writes `lead.token() as i64`.\n        \
+             .store(database(\"{table}\").token(\"token\").schema({fence}::MIGRATION){own})\n"
+        )
+    }
+
+    /// Its address, if variables of one of these names have one: those that are its own, or those that a service may have.
+    fn address(&self, is_address: impl Fn(&str) -> bool, own: bool) -> Option<&'static str> {
+        let (names, address): (&[&str], _) = match (self, own) {
+            (Store::Http, true) => (&["STORE"], "http://store"),
+            (Store::Http, false) => return None,
+            (Store::Database { .. }, true) => (&["STORE", "DATABASE"], "postgres://service@store:5432/service"),
+            (Store::Database { .. }, false) => (&["POSTGRES", "PG"], "postgres://service@store:5432/service"),
+        };
+        names.iter().any(|name| is_address(name)).then_some(address)
+    }
+}
 
 /// How the name of a variable ends that has an address.
 const ADDRESSES: [&str; 8] = ["_URL", "_URI", "_URLS", "_ADDR", "_ADDRESS", "_ENDPOINT", "_ENDPOINTS", "_DSN"];
@@ -64,7 +159,7 @@ const ADDRESSES: [&str; 8] = ["_URL", "_URI", "_URLS", "_ADDR", "_ADDRESS", "_EN
 const GIVEN: [&str; 1] = ["HOSTNAME"];
 
 /// The test of the library `krate`, and those of its variables whose values are not known.
-pub fn text(krate: &str, services: &[Known], nodes: u16, variables: &[String]) -> (String, Vec<String>) {
+pub fn text(krate: &str, services: &[Known], nodes: u16, variables: &[String], store: &Store) -> (String, Vec<String>) {
     let (mut env, mut open) = (String::new(), Vec::new());
     for variable in variables.iter().filter(|variable| !GIVEN.contains(&variable.as_str())) {
         // A port or a lifetime is no address.
@@ -73,20 +168,18 @@ pub fn text(krate: &str, services: &[Known], nodes: u16, variables: &[String]) -
             rest.is_some_and(|(_, rest)| rest.is_empty() || ADDRESSES.contains(&rest))
         };
         let of = |known: &&Known| known.variables.iter().any(|part| is_address(part));
-        let address = match services.iter().find(of) {
-            Some(known) => Some(known.address),
-            None if is_address("STORE") => Some("http://store"),
-            None => None,
-        };
+        let served = || services.iter().find(of).map(|known| known.address);
+        let address = store.address(is_address, true).or_else(served).or_else(|| store.address(is_address, false));
         match address {
             Some(address) => env += &format!("        .env(\"{variable}\", \"{address}\")\n"),
             None => open.push(variable.clone()),
         }
     }
-    let mut imports: Vec<&str> = services.iter().map(|known| known.name).chain(["scenarios", "store"]).collect();
+    let mut imports: Vec<&str> = services.iter().map(|known| known.name).chain(["scenarios", store.name()]).collect();
     imports.sort_unstable();
     let imports = imports.join(", ");
     let served: String = services.iter().map(|known| format!("        .service({}())\n", known.name)).collect();
+    let resource = store.lines();
     let text = format!(
         r#"//! Whatever happens to this service, at most one of its processes leads.
 
@@ -95,9 +188,7 @@ use fencepost::{{World, {imports}}};
 #[test]
 fn at_most_one_leader_takes_effect() {{
     World::new()
-{served}        // The resource: `PUT http://store/sequence` with the header `Fencing-Token`. Or a `database(…)`.
-        .store(store())
-        .fleet({nodes}, {krate}::main)
+{served}{resource}        .fleet({nodes}, {krate}::main)
 {env}        .scenarios([scenarios::gc_pause(), scenarios::partition(), scenarios::clean_kill()])
         .seeds(0..10)
         .pause_before_every_send()

@@ -8,6 +8,7 @@ mod handing_over;
 mod interrupted;
 mod letting_go;
 mod losing;
+mod preferring;
 mod sessions;
 mod unfenced;
 mod watching;
@@ -152,6 +153,32 @@ fn swept_on_etcd_handing_over() {
 #[test]
 fn swept_on_redis_handing_over() {
     println!("{:?}", handing_over().belief_overlap(LEASE).service(redis()).fleet(3, handing_over::on_redis).check());
+}
+
+/// Some members are preferred, among them the one that the scenario strikes.
+fn preferring() -> World {
+    world().scenarios([scenarios::gc_pause(), scenarios::partition(), scenarios::clean_kill()])
+}
+
+#[test]
+fn swept_on_etcd_preferring() {
+    println!("{:?}", preferring().belief_overlap(NONE).service(etcd()).fleet(3, preferring::on_etcd).check());
+}
+
+#[test]
+fn swept_on_redis_preferring() {
+    println!("{:?}", preferring().belief_overlap(LEASE).service(redis()).fleet(3, preferring::on_redis).check());
+}
+
+#[test]
+fn swept_on_postgres_preferring() {
+    println!("{:?}", preferring().belief_overlap(LEASE).service(postgres()).fleet(3, preferring::on_postgres).check());
+}
+
+#[test]
+fn swept_among_themselves_preferring() {
+    let world = world().scenarios([scenarios::gc_pause(), scenarios::clean_kill()]).service(quorum());
+    println!("{:?}", world.belief_overlap(NONE).fleet(3, preferring::among_themselves).check());
 }
 
 /// The one name of a cluster stands for all of its members, and the member that is cut off from the others still talks to

@@ -19,6 +19,7 @@ use std::{
     collections::BTreeMap,
     fmt::Display,
     future::pending,
+    num::NonZeroUsize,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -146,18 +147,16 @@ impl Resource for ByEtcd {
     }
 }
 
+/// A store of objects that takes its time, so that others come in between.
+pub(super) fn slow_store() -> Arc<ThrottledStore<InMemory>> {
+    let wait = Duration::from_millis(10);
+    let config = ThrottleConfig { wait_get_per_call: wait, wait_put_per_call: wait, ..Default::default() };
+    Arc::new(ThrottledStore::new(InMemory::new(), config))
+}
+
 /// An object that is written anew, of one line for each write.
 #[derive(Clone)]
 struct ByObject(Arc<ThrottledStore<InMemory>>);
-
-impl ByObject {
-    /// A store that takes its time, so that others come in between.
-    fn new() -> Self {
-        let wait = Duration::from_millis(10);
-        let config = ThrottleConfig { wait_get_per_call: wait, wait_put_per_call: wait, ..Default::default() };
-        ByObject(Arc::new(ThrottledStore::new(InMemory::new(), config)))
-    }
-}
 
 impl Resource for ByObject {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String> {
@@ -165,12 +164,10 @@ impl Resource for ByObject {
         told(self.0.update_fenced(lead, &Path::from(name), adds).await).map(drop)
     }
 
-    async fn once(&mut self, lead: &Lead<Fenced>, _: &str, what: &str) -> Result<bool, String> {
-        // The content says what is done.
-        match self.written(NAME).await.iter().any(|line| line == what) {
-            true => lead.check().map(|()| false).map_err(|why| format!("not written: {why}")),
-            false => self.write(lead, NAME, what).await.map(|()| true),
-        }
+    async fn once(&mut self, lead: &Lead<Fenced>, request: &str, what: &str) -> Result<bool, String> {
+        let adds = |old: Option<Bytes>| [&old.unwrap_or_default(), what.as_bytes(), b"\n"].concat().into();
+        let (path, keep) = (Path::from(NAME), NonZeroUsize::MIN);
+        told(self.0.update_fenced_once(lead, &path, request, keep, adds).await).map(|done| done.is_some())
     }
 
     async fn written(&mut self, name: &str) -> Vec<String> {
@@ -313,7 +310,7 @@ impl Part for Plays {
                 let client = etcd_client::Client::connect(["http://etcd:2379"], None).await.unwrap();
                 what.play(backend, ByEtcd(client.kv_client())).await;
             }
-            Kind::Object => what.play(backend, ByObject::new()).await,
+            Kind::Object => what.play(backend, ByObject(slow_store())).await,
         }
         pending::<()>().await;
     }

@@ -1,5 +1,7 @@
 //! A resource behind HTTP: the layer is asked as a server asks it.
 
+mod once;
+
 use super::leaders;
 use crate::world::{Part, all, at, find, lines, play, sleep_s};
 use axum::{Extension, Router, body::Body, extract::Path, response::Response, routing::post};

@@ -1,12 +1,16 @@
 //! Requests that are made once, whoever makes them, and transactions that are not what their closure takes them for.
 
-use super::{database, leaders, tables};
-use crate::world::{Part, all, at, lines, play};
+use super::{database, each::slow_store, leaders, tables};
+use crate::world::{Part, all, at, lines, play, sleep_s};
+use bytes::Bytes;
 use etcd_client::{Client, Compare, CompareOp, Txn, TxnOp};
-use fencepost_seat::{Backend, Fenced, FencedKv, FencedPool, FencedSql};
+use fencepost_seat::{
+    Backend, Fenced, FencedKv, FencedObjects, FencedPool, FencedSql, Lead, fence::object_store::without_head,
+};
+use object_store::{ObjectStore, ObjectStoreExt, path::Path};
 use protocols::service::{etcd, postgres::SERVICE};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 use tokio_postgres::{Error, Transaction};
 
 const INSERT: &str = "INSERT INTO written (what) VALUES ($1)";
@@ -168,4 +172,85 @@ fn a_transaction_of_etcd_that_has_a_name_is_carried_out_once() {
     for line in ["the older, too late: true", "first: 1", "again: 0", "never: 0", "late: 0"] {
         at(&lines, line);
     }
+}
+
+/// Adds a line to the object, as the request of this name; whether it was done now. It is known until `keep` others are.
+async fn adds(store: &impl ObjectStore, lead: &Lead<Fenced>, request: &str, keep: usize, line: &str) -> bool {
+    let add = |old: Option<Bytes>| [&old.unwrap_or_default(), line.as_bytes(), b"\n"].concat().into();
+    let keep = NonZeroUsize::new(keep).unwrap();
+    store.update_fenced_once(lead, &Path::from("object"), request, keep, add).await.unwrap().is_some()
+}
+
+async fn content(store: &impl ObjectStore) -> String {
+    let found = store.get(&Path::from("object")).await.unwrap().bytes().await.unwrap();
+    str::from_utf8(without_head(&found)).unwrap().replace('\n', ",")
+}
+
+struct InAnObject;
+
+impl Part for InAnObject {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let ((older, newer), store) = (leaders(backend).await, slow_store());
+        println!("the older did it: {}", adds(&store, older.lead(), "7 of\nmine", 3, "a").await);
+        println!("the newer: {}", adds(&store, newer.lead(), "7 of\nmine", 3, "b").await);
+        println!("another: {}", adds(&store, newer.lead(), "8", 3, "c").await);
+        println!("there is {}", content(&store).await);
+        // Without a name, and over all of it; names make the first line long.
+        let long = "x".repeat(300);
+        println!("the third: {}", adds(&store, newer.lead(), &long, 3, "d").await);
+        store.put_fenced(newer.lead(), &Path::from("object"), "e,".into()).await.unwrap();
+        store.update_fenced(newer.lead(), &Path::from("object"), |_| "f,".into()).await.unwrap();
+        for request in ["7 of\nmine", "8", &long] {
+            println!("a name after a put: {}", adds(&store, newer.lead(), request, 3, "g").await);
+        }
+        println!("then there is {}", content(&store).await);
+        println!("the fourth: {}", adds(&store, newer.lead(), "10", 3, "h").await);
+        println!("the first is forgotten: {}", adds(&store, newer.lead(), "7 of\nmine", 3, "i").await);
+        println!("the third is not: {}", !adds(&store, newer.lead(), &long, 3, "j").await);
+    }
+}
+
+#[test]
+fn a_change_of_an_object_that_has_a_name_is_made_once_until_so_many_others_are() {
+    let lines = lines(&etcd::SERVICE, || play(InAnObject));
+    println!("{}", all(&lines));
+    for line in ["the older did it: true", "the newer: false", "another: true", "there is a,c,", "the third: true"] {
+        at(&lines, line);
+    }
+    assert_eq!(lines.iter().filter(|line| line.text == "a name after a put: false").count(), 3);
+    for line in ["then there is f,", "the fourth: true", "the first is forgotten: true", "the third is not: true"] {
+        at(&lines, line);
+    }
+}
+
+struct AtOnce;
+
+impl Part for AtOnce {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let (leads, store) = (leaders(backend).await.1, slow_store());
+        for lag in 0..30_u32 {
+            let request = format!("{lag}");
+            let late = async {
+                sleep_s(f64::from(lag) / 1e3).await;
+                adds(&store, leads.lead(), &request, 1, "late").await
+            };
+            let (early, late) = tokio::join!(adds(&store, leads.lead(), &request, 1, "early"), late);
+            println!("once: {}", early != late);
+        }
+        println!("lines: {}", content(&store).await.matches(',').count());
+    }
+}
+
+#[test]
+fn a_change_of_an_object_that_is_asked_for_twice_at_once_is_made_once() {
+    let lines = lines(&etcd::SERVICE, || play(AtOnce));
+    println!("{}", all(&lines));
+    assert_eq!(lines.iter().filter(|line| line.text == "once: true").count(), 30);
+    at(&lines, "lines: 30");
 }
