@@ -219,7 +219,15 @@ pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<
     arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
     arguments.extend(strings(["-http-port", &address.port().to_string(), "-serf-lan-port", &gossip]));
     arguments.extend(strings(["-server-port", &server, "-serf-wan-port", "-1", "-dns-port", "-1"]));
-    for line in ["disable_update_check = true", "disable_coordinates = true", "performance { raft_multiplier = 1 }"] {
+    for line in [
+        "disable_update_check = true",
+        "disable_coordinates = true",
+        "performance { raft_multiplier = 1 }",
+        // Requests are counted from the start, for whoever asks.
+        r#"telemetry { prometheus_retention_time = "24h" }"#,
+        // Clients that stand for machines of their own all come from this one; 200 by default.
+        "limits { http_max_conns_per_client = 10000 }",
+    ] {
         arguments.extend(strings(["-hcl", line]));
     }
     arguments

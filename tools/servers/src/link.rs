@@ -4,7 +4,7 @@ use crate::members::relay::{Wall, join};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     thread::{self, JoinHandle},
 };
 
@@ -17,6 +17,7 @@ const SERVER: usize = 1;
 pub struct Link {
     /// Where the client dials.
     pub address: SocketAddr,
+    server: SocketAddr,
     wall: Arc<Wall>,
     accepting: Option<JoinHandle<()>>,
 }
@@ -38,7 +39,7 @@ impl Link {
                 thread::spawn(move || drop(relay(&wall, stream, server)));
             }
         });
-        Ok(Link { address, wall, accepting: Some(accepting) })
+        Ok(Link { address, server, wall, accepting: Some(accepting) })
     }
 
     /// Withholds everything, in both directions, and connects nobody.
@@ -49,6 +50,18 @@ impl Link {
 
     pub fn heal(&self) {
         self.wall.heal();
+    }
+
+    /// How many pieces of data have passed, both ways: about as many as there were messages, if these are small.
+    pub fn passed(&self) -> u64 {
+        self.wall.passed.load(Ordering::Relaxed)
+    }
+
+    /// The local ports of its connections to the server.
+    pub fn ports(&self) -> Vec<u16> {
+        let streams = self.wall.streams();
+        let onwards = streams.iter().filter(|stream| stream.peer_addr().is_ok_and(|peer| peer == self.server));
+        onwards.filter_map(|stream| Some(stream.local_addr().ok()?.port())).collect()
     }
 }
 
@@ -101,6 +114,7 @@ mod tests {
         let mut client = TcpStream::connect(link.address).expect("the link listens");
         client.write_all(b"first").expect("it is open");
         assert_eq!(arrivals.recv(), Ok(*b"first"));
+        assert!(matches!(link.ports()[..], [port] if port != link.address.port()), "{:?}", link.ports());
         link.cut();
         client.write_all(b"later").expect("it is open still");
         assert!(arrivals.try_recv().is_err());

@@ -1,12 +1,14 @@
 //! The commands of this program. Each prints its table as Markdown.
 
 use crate::{
-    Error, Service, compare, disk,
+    Error, Service, compare,
+    disk::{self, Whose},
     fault::Fault,
     idle, many, member, overhead,
     storm::{Outcome, Storm},
     table::{cells, grouped},
 };
+use servers::say;
 use std::{env, path::PathBuf};
 
 const USAGE: &str = "\
@@ -14,11 +16,13 @@ cargo run --release -- COMMAND
 
 storm [FAULTS] [SERVICE...]   leaders are killed, paused and cut off: FAULTS kills on each service, 20 by default
 unfenced                      the same pauses on Redis without the fence: shows what it prevents
-disk                          the database's disk fills (root only)
-compare                       failover beside etcdctl and Curator
+disk                          a disk fills: the database's, etcd's, PostgreSQL's (root only)
+compare                       failover beside etcdctl, `consul lock` and Curator
 overhead                      a fenced transaction beside a plain one
 idle                          requests to the service while nothing happens
 many [SERVICE...]             a thousand seats in one process
+
+SERVICE is Consul, etcd, PostgreSQL, Raft (none), Redis or ZooKeeper; without tokens, PostgresLock or Redlock. By default, all.
 
 FENCEPOST_SERVERS=install installs missing servers by apt-get.";
 
@@ -49,15 +53,22 @@ fn storm(program: PathBuf, args: &[String]) -> Result<(), Error> {
         [first, rest @ ..] if first.parse::<usize>().is_ok() => (first.parse()?, rest),
         _ => (20, args),
     };
+    let (mut outcomes, mut failed) = (Vec::new(), None);
     for service in services(named)? {
         let storm = Storm::of(faults, program.clone(), service);
-        if let Some(outcome) = storm.play()? {
-            let outcomes = [(storm, outcome)];
-            print_failover(&outcomes);
-            print_verdicts(&outcomes);
+        match storm.play() {
+            Ok(Some(outcome)) => {
+                say(&format!("{}: {}", service.name(), outcome.verdict));
+                outcomes.push((storm, outcome));
+            }
+            Ok(None) => {}
+            // What the others have shown is told first.
+            Err(error) => failed = Some(Error::from(format!("{}: {error}", service.name()))),
         }
     }
-    Ok(())
+    print_verdicts(&outcomes);
+    print_failover(&outcomes);
+    failed.map_or(Ok(()), Err)
 }
 
 /// Those that are named, or all.
@@ -75,7 +86,7 @@ fn print_failover(outcomes: &[(Storm, Outcome)]) {
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (storm, outcome) in outcomes {
         let (service, lease) = (storm.service.name(), storm.lease.as_secs());
-        for fault in Fault::ALL {
+        for fault in Fault::ALL.into_iter().filter(|fault| fault.befalls(storm.service)) {
             let struck = || outcome.struck.iter().filter(|struck| struck.fault == fault);
             let led = cells(struck().map(|struck| struck.led).collect());
             let wrote = cells(struck().map(|struck| struck.wrote).collect());
@@ -100,13 +111,16 @@ fn print_failover(outcomes: &[(Storm, Outcome)]) {
 }
 
 fn print_verdicts(outcomes: &[(Storm, Outcome)]) {
-    println!("| service | faults | leaderships | writes acknowledged | a second | lost | twice | stale accepted |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!(
+        "| service | faults | leaderships | writes acknowledged | a second | lost | twice | stale accepted | twice or stale before the first fault |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (storm, outcome) in outcomes {
-        let verdict = outcome.verdict;
+        let (verdict, calm) = (outcome.verdict, outcome.calm);
         println!(
-            "| {} | {} | {} | {} | {:.0} | {} | {} | {} |",
+            "| {}{} | {} | {} | {} | {:.0} | {} | {} | {} | {} of {} |",
             storm.service.name(),
+            if storm.service.has_tokens() { "" } else { ", which has no tokens" },
             grouped(outcome.struck.len()),
             grouped(outcome.reigns),
             grouped(verdict.acknowledged),
@@ -114,8 +128,11 @@ fn print_verdicts(outcomes: &[(Storm, Outcome)]) {
             verdict.lost,
             verdict.twice,
             verdict.stale,
+            calm.twice + calm.stale,
+            grouped(calm.acknowledged),
         );
     }
+    println!();
 }
 
 fn unfenced(program: PathBuf) -> Result<(), Error> {
@@ -127,8 +144,10 @@ fn unfenced(program: PathBuf) -> Result<(), Error> {
 }
 
 fn disk_fills(program: PathBuf) -> Result<(), Error> {
-    if let Some(filled) = disk::fill(program)? {
-        println!("{filled}");
+    for whose in [Whose::Database, Whose::Service(Service::Etcd), Whose::Service(Service::Postgres)] {
+        if let Some(filled) = disk::fill(program.clone(), whose)? {
+            println!("{filled}");
+        }
     }
     Ok(())
 }

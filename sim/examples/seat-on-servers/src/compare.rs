@@ -2,14 +2,15 @@
 
 use crate::{
     Error, Service,
-    args::{Part, Work},
+    args::Part,
     draws::Draws,
     process::{Competitor, Event},
+    raft,
     stand::Served,
     table::cells,
     told::Told,
 };
-use servers::{Folder, find, free_address, look};
+use servers::{Folder, find, find_consul, free_address, look};
 use std::{
     net::SocketAddr,
     path::Path,
@@ -22,36 +23,49 @@ use std::{
 const LEASE: Duration = Duration::from_secs(5);
 /// That of `etcdctl elect`, which cannot be told another.
 const ETCDCTL_ELECTS: Duration = Duration::from_secs(60);
+/// That of `consul lock`, which cannot be told another, either.
+const CONSUL_LOCKS: Duration = Duration::from_secs(15);
 /// Seats side by side, and kills of each one's leader.
 const SIDE_BY_SIDE: usize = 10;
 const KILLS: usize = 5;
 /// How long a process may take to be in the queue behind the leader: a JVM starts slowly on a busy machine.
 const QUEUES: Duration = Duration::from_secs(4);
 /// Nobody takes longer.
-const STUCK: Duration = Duration::from_secs(180);
+const STUCK: Duration = Duration::from_secs(240);
 
 /// How a program competes.
 struct Contender {
     name: &'static str,
-    service: &'static str,
+    service: Service,
     lease: Duration,
-    /// The command that competes for the seat of this number, as the process of this number.
-    command: Box<dyn Fn(usize, usize) -> Command + Sync>,
+    /// The command that competes for the seat of this number: as the process of this place, and of this number.
+    command: Box<dyn Fn(usize, usize, usize) -> Command + Sync>,
     /// Whether this line says that it leads.
     leads: fn(&str) -> bool,
     kills: usize,
+    /// How many compete for a seat. Where they elect among themselves, a majority of them has to live.
+    processes: usize,
 }
 
 pub fn run(program: &Path) -> Result<(), Error> {
     println!("| program | service | lease | kills | next leader, p50 | p95 | max |");
     println!("|---|---|---|---|---|---|---|");
     for service in Service::ALL {
-        let folder = Folder::new();
-        let Some(served) = Served::start(service, &folder) else { continue };
-        measure(&seat(program, service, served.at(), LEASE))?;
+        match service {
+            Service::Consul => consul(program)?,
+            Service::Etcd => etcdctl(program)?,
+            Service::Zookeeper => curator(program)?,
+            _ => {
+                let folder = Folder::new();
+                let Some(served) = Served::start(service, &folder) else { continue };
+                measure(&seat(program, service, served.at(), LEASE, &folder)?)?;
+            }
+        }
     }
-    etcdctl(program)?;
-    curator()
+    println!(
+        "| client-go | Kubernetes | | could not be had: Debian has no package of it, nor of an API server | | | |"
+    );
+    Ok(())
 }
 
 fn etcdctl(program: &Path) -> Result<(), Error> {
@@ -61,73 +75,123 @@ fn etcdctl(program: &Path) -> Result<(), Error> {
         return Ok(());
     };
     let at = etcd.at();
+    let endpoint = at[0].to_string();
     let command = move |arguments: &[&str]| {
         let mut command = Command::new("etcdctl");
-        command.env("ETCDCTL_API", "3").args(["--endpoints", &at.to_string()]).args(arguments).stderr(Stdio::null());
+        command.env("ETCDCTL_API", "3").args(["--endpoints", &endpoint]).args(arguments).stderr(Stdio::null());
         command
     };
-    let lock = move |seat: usize, _| command(&["lock", "--ttl", &LEASE.as_secs().to_string(), &format!("lock-{seat}")]);
-    let elect = move |seat: usize, life: usize| command(&["elect", &format!("elect-{seat}"), &format!("m{life}")]);
+    let (lock, elect) = (command.clone(), command);
+    let lock = move |seat: usize, _, _| lock(&["lock", "--ttl", &LEASE.as_secs().to_string(), &format!("lock-{seat}")]);
+    let elect = move |seat: usize, _, life: usize| elect(&["elect", &format!("elect-{seat}"), &format!("m{life}")]);
     let contender = |name, lease, kills, command| Contender {
         name,
-        service: "etcd",
+        service: Service::Etcd,
         lease,
         command,
         leads: |line| line.starts_with("lock-") || line.starts_with("elect-"),
         kills,
+        processes: 2,
     };
+    measure(&seat(program, Service::Etcd, at.clone(), LEASE, &folder)?)?;
     measure(&contender("etcdctl lock", LEASE, KILLS, Box::new(lock)))?;
-    measure(&contender("etcdctl elect", ETCDCTL_ELECTS, 1, Box::new(elect)))?;
-    measure(&Contender { kills: 1, ..seat(program, Service::Etcd, at, ETCDCTL_ELECTS) })
+    measure(&Contender { kills: 1, ..seat(program, Service::Etcd, at, ETCDCTL_ELECTS, &folder)? })?;
+    measure(&contender("etcdctl elect", ETCDCTL_ELECTS, 1, Box::new(elect)))
 }
 
-fn seat(program: &Path, service: Service, at: SocketAddr, lease: Duration) -> Contender {
-    let program = program.to_owned();
-    let command = move |seat: usize, life: usize| {
-        let part = Part {
-            service,
-            service_at: at,
-            database_at: free_address(),
-            seat: format!("seat-{seat}"),
-            name: format!("m{life}"),
-            lease,
-            pace: Duration::ZERO,
-            work: Work::None,
-            fenced: true,
-        };
+fn seat(
+    program: &Path,
+    service: Service,
+    at: Vec<SocketAddr>,
+    lease: Duration,
+    folder: &Folder,
+) -> Result<Contender, Error> {
+    let (program, folder, among) = (program.to_owned(), folder.path().to_owned(), service == Service::Raft);
+    let processes = if among { 3 } else { 2 };
+    let mut parts = Vec::new();
+    for number in 0..SIDE_BY_SIDE {
+        let mut part = Part { seat: format!("seat-{number}"), ..Part::idle(service, at.clone(), lease) };
+        if among {
+            part.folder = folder.join(&part.seat);
+            std::fs::create_dir_all(&part.folder)?;
+            raft::found(&part.folder, processes)?;
+            part.service_at = (0..processes).map(|_| free_address()).collect();
+        }
+        parts.push(part);
+    }
+    let command = move |seat: usize, place: usize, life: usize| {
+        let part = Part { name: format!("m{place}.{life}"), ..parts[seat].clone() };
         let mut command = Command::new(&program);
         command.arg("member").args(part.to_args());
         command
     };
-    Contender {
+    Ok(Contender {
         name: "the seat",
-        service: service.name(),
+        service,
         lease,
         command: Box::new(command),
         leads: |line| matches!(Told::read(line), Some(Told::Leads { .. })),
         kills: KILLS,
-    }
+        processes,
+    })
 }
 
-fn curator() -> Result<(), Error> {
+/// With the lease of `consul lock`, and few kills: one takes up to three leases.
+fn consul(program: &Path) -> Result<(), Error> {
     let folder = Folder::new();
-    let Some(zookeeper) = servers::zookeeper(&folder, "a comparison with Curator") else { return Ok(()) };
-    let Some(class_path) = latch(&folder)? else { return Ok(()) };
-    let at = zookeeper.address;
-    let command = move |seat: usize, _| {
-        let mut command = Command::new("java");
-        command.args(["-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &class_path, "Latch"]);
-        let timeout = LEASE.as_millis().to_string();
-        command.args([&at.to_string(), &format!("/latch-{seat}"), &timeout]).stderr(Stdio::null());
+    let Some(agent) = Served::start(Service::Consul, &folder) else { return Ok(()) };
+    let at = agent.at();
+    let (consul, address) = (find_consul("a comparison with `consul lock`"), format!("http://{}", at[0]));
+    measure(&Contender { kills: 2, ..seat(program, Service::Consul, at, CONSUL_LOCKS, &folder)? })?;
+    let Some(consul) = consul else { return Ok(()) };
+    let command = move |seat: usize, _, _| {
+        let mut command = Command::new(&consul);
+        // What it runs ends with its input.
+        command.args(["lock", "-http-addr", &address, "-pass-stdin", &format!("lock-{seat}"), "echo leads; exec cat"]);
+        command.stderr(Stdio::null());
         command
     };
-    let name = "Curator's LeaderLatch";
-    let leads = |line: &str| line == "leads";
-    measure(&Contender { name, service: "ZooKeeper", lease: LEASE, command: Box::new(command), leads, kills: KILLS })
+    measure(&Contender {
+        name: "consul lock",
+        service: Service::Consul,
+        lease: CONSUL_LOCKS,
+        command: Box::new(command),
+        leads: |line| line == "leads",
+        kills: 2,
+        processes: 2,
+    })
 }
 
-/// Compiles `Latch.java`; the class path to run it with.
-fn latch(folder: &Folder) -> Result<Option<String>, Error> {
+fn curator(program: &Path) -> Result<(), Error> {
+    let folder = Folder::new();
+    let Some(zookeeper) = Served::start(Service::Zookeeper, &folder) else { return Ok(()) };
+    let at = zookeeper.at();
+    measure(&seat(program, Service::Zookeeper, at.clone(), LEASE, &folder)?)?;
+    let Some(class_path) = compiled(&folder)? else { return Ok(()) };
+    for (name, recipe) in [("Curator's LeaderLatch", "latch"), ("Curator's LeaderSelector", "selector")] {
+        let (class_path, address) = (class_path.clone(), at[0].to_string());
+        let command = move |seat: usize, _, _| {
+            let mut command = Command::new("java");
+            command.args(["-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &class_path, "Curator"]);
+            let timeout = LEASE.as_millis().to_string();
+            command.args([recipe, &address, &format!("/{recipe}-{seat}"), &timeout]).stderr(Stdio::null());
+            command
+        };
+        measure(&Contender {
+            name,
+            service: Service::Zookeeper,
+            lease: LEASE,
+            command: Box::new(command),
+            leads: |line| line == "leads",
+            kills: KILLS,
+            processes: 2,
+        })?;
+    }
+    Ok(())
+}
+
+/// Compiles `Curator.java`; the class path to run it with.
+fn compiled(folder: &Folder) -> Result<Option<String>, Error> {
     let recipes = Path::new("/usr/share/java/curator-recipes.jar");
     if !recipes.is_file() && servers::wish() == "install" {
         let packages = ["install", "-y", "-q", "libcurator-recipes-java", "default-jdk-headless"];
@@ -139,7 +203,7 @@ fn latch(folder: &Folder) -> Result<Option<String>, Error> {
     }
     // Its manifest names the others.
     let class_path = format!("{}:{}", folder.path().display(), recipes.display());
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/compare/Latch.java");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/compare/Curator.java");
     let compiled = Command::new("javac").args(["-cp", &class_path, "-d", &folder.file(""), source]).output()?;
     if !compiled.status.success() {
         return Err(String::from_utf8_lossy(&compiled.stderr).into_owned().into());
@@ -151,48 +215,57 @@ fn latch(folder: &Folder) -> Result<Option<String>, Error> {
 fn measure(contender: &Contender) -> Result<(), Error> {
     let took: Vec<Duration> = thread::scope(|scope| {
         let threads: Vec<_> =
-            (0..SIDE_BY_SIDE).map(|seat| scope.spawn(move || Pair::new(contender, seat)?.play())).collect();
+            (0..SIDE_BY_SIDE).map(|seat| scope.spawn(move || Rivals::new(contender, seat).play())).collect();
         let joined = threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked")?);
         joined.collect::<Result<Vec<_>, Error>>()
     })?
     .concat();
     let Contender { name, service, lease, .. } = contender;
-    println!("| {name} | {service} | {} s | {} |", lease.as_secs(), cells(took));
+    println!("| {name} | {} | {} s | {} |", service.name(), lease.as_secs(), cells(took));
     Ok(())
 }
 
-/// A leader and one that waits.
-struct Pair<'a> {
+/// A leader, and those that wait.
+struct Rivals<'a> {
     contender: &'a Contender,
     seat: usize,
-    processes: [Option<Competitor>; 2],
+    processes: Vec<Option<Competitor>>,
     lives: usize,
     tells: Sender<Event>,
     events: Receiver<Event>,
 }
 
-impl<'a> Pair<'a> {
-    fn new(contender: &'a Contender, seat: usize) -> Result<Self, Error> {
+impl<'a> Rivals<'a> {
+    fn new(contender: &'a Contender, seat: usize) -> Self {
         let (tells, events) = channel();
-        Ok(Pair { contender, seat, processes: [None, None], lives: 0, tells, events })
+        let processes = (0..contender.processes).map(|_| None).collect();
+        Rivals { contender, seat, processes, lives: 0, tells, events }
     }
 
-    fn start(&mut self, place: usize) -> Result<(), Error> {
-        self.lives += 1;
-        let command = (self.contender.command)(self.seat, self.lives);
-        self.processes[place] = Some(Competitor::start(command, Vec::new(), (place, self.lives), self.tells.clone())?);
+    /// Starts one at each place that has none.
+    fn start(&mut self) -> Result<(), Error> {
+        for place in 0..self.processes.len() {
+            if self.processes[place].is_none() {
+                self.lives += 1;
+                let command = (self.contender.command)(self.seat, place, self.lives);
+                let process = Competitor::start(command, Vec::new(), (place, self.lives), self.tells.clone())?;
+                self.processes[place] = Some(process);
+            }
+        }
         Ok(())
     }
 
     fn play(mut self) -> Result<Vec<Duration>, Error> {
         let mut draws = Draws::new(self.seat as u64);
-        self.start(0)?;
+        self.start()?;
         let (_, mut leader) = self.leader()?;
         let mut took = Vec::new();
         for _ in 0..self.contender.kills {
-            self.start(1 - leader)?;
-            // The other does not say when it is in the queue. The kill may come at any time between two renewals.
-            thread::sleep(QUEUES + Duration::from_millis(draws.below(LEASE.as_millis() as u64)));
+            self.start()?;
+            // The others do not say when they are in the queue. The kill may come at any time between two renewals.
+            thread::sleep(
+                QUEUES + Duration::from_millis(draws.below(self.contender.lease.min(3 * LEASE).as_millis() as u64)),
+            );
             // A leader on a busy machine may have lost its lease meanwhile.
             while let Ok(event) = self.events.try_recv() {
                 leader = self.is_of_leader(&event).unwrap_or(leader);

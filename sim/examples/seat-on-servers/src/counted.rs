@@ -1,6 +1,6 @@
 //! How many requests a service has had, by its own statistics.
 
-use crate::{Error, stand::Served};
+use crate::{Error, forget::http, service::Service, stand::Served};
 use servers::{Postgres, Server};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -8,27 +8,40 @@ use std::{
 };
 
 impl Served {
-    /// All requests until now; this question itself counts for one or two.
-    pub fn requests(&self) -> Result<u64, Error> {
+    /// All requests until now; this question itself counts for one or two. `None`: nobody is asked.
+    pub fn requests(&self) -> Result<Option<u64>, Error> {
         match self {
-            Served::Etcd(server) => etcd(server),
-            Served::Redis(server) => redis(server),
+            Served::Server(Service::Consul, server) => consul(server),
+            Served::Server(Service::Zookeeper, server) => zookeeper(server),
+            Served::Server(Service::Redis, server) => redis(server),
+            Served::Server(_, server) => etcd(server),
+            Served::Several(servers) => servers.iter().map(|(server, _)| redis(server)).sum(),
             Served::Postgres(postgres) => transactions(postgres),
+            Served::None => return Ok(None),
         }
+        .map(Some)
     }
 }
 
 /// Messages of all gRPC methods: a lease is kept alive by messages on one stream.
 fn etcd(server: &Server) -> Result<u64, Error> {
-    sum(&metrics(server)?, |name| name.starts_with("grpc_server_msg_received_total{"))
+    sum(&http(server.address, "GET", "/metrics")?, |name| name.starts_with("grpc_server_msg_received_total{"))
 }
 
-fn metrics(server: &Server) -> Result<String, Error> {
+/// HTTP requests that were answered; a watch is one each time it has waited long enough, or seen a change.
+fn consul(server: &Server) -> Result<u64, Error> {
+    let metrics = http(server.address, "GET", "/v1/agent/metrics?format=prometheus")?;
+    sum(&metrics, |name| name.starts_with("consul_http_") && name.contains("_count"))
+}
+
+/// Packets, pings included.
+fn zookeeper(server: &Server) -> Result<u64, Error> {
     let mut stream = TcpStream::connect(server.address)?;
-    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+    stream.write_all(b"srvr")?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
-    Ok(text)
+    let received = text.lines().find_map(|line| line.strip_prefix("Received: "));
+    Ok(received.ok_or("ZooKeeper does not say how much it received")?.trim().parse()?)
 }
 
 /// The sum of the metrics with such names.

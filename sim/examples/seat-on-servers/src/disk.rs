@@ -1,4 +1,4 @@
-//! A database whose disk fills, and has room again.
+//! A disk that fills, of the database's or of the service's, and has room again.
 
 use crate::{
     Error,
@@ -10,29 +10,40 @@ use crate::{
 };
 use servers::{Folder, say};
 use std::{
+    collections::BTreeSet,
     fmt,
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-/// The size of the disk: an empty database takes 40 MB, and its log 16 MB and more.
+/// The size of the disk: an empty database takes 40 MB, and its log 16 MB and more; etcd's log takes 64 MB, twice.
 const SIZE: &str = "size=160m";
-const LEASE: Duration = Duration::from_secs(2);
 /// How long the disk is full.
 const FULL: Duration = Duration::from_secs(10);
 
+/// Whose disk it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// Of the database that a leader on Redis writes to.
+    Database,
+    Service(Service),
+}
+
 /// What came of it.
 pub struct Filled {
+    whose: Whose,
     pub verdict: Verdict,
     /// Writes that were acknowledged before, while it was full, and after.
     pub written: [usize; 3],
     /// Leaderships while it was full.
     pub reigns: usize,
-    /// Whether the database ended by itself.
+    /// Whether the server ended by itself.
     pub ended: bool,
+    /// What `Status::failing` said meanwhile.
+    pub failing: BTreeSet<String>,
 }
 
 impl fmt::Display for Filled {
@@ -40,9 +51,14 @@ impl fmt::Display for Filled {
         let [before, full, after] = self.written;
         let (verdict, reigns, s) = (self.verdict, self.reigns, FULL.as_secs());
         let how = if self.ended { "ended, and was started again" } else { "went on" };
+        let whose = match self.whose {
+            Whose::Database => "the database",
+            Whose::Service(service) => service.name(),
+        };
         write!(
             f,
-            "{verdict}; {before} before, {full} in {s} s on a full disk with {reigns} more leaderships, {after} after; the database {how}"
+            "{verdict}; {before} before, {full} in {s} s on a full disk with {reigns} more leaderships, {after} after; {whose} {how}; failing: {:?}",
+            self.failing
         )
     }
 }
@@ -82,40 +98,53 @@ impl Drop for Disk {
 ///
 /// # Errors
 /// A fleet in which nobody writes any more, and failures of the machine's.
-pub fn fill(program: PathBuf) -> Result<Option<Filled>, Error> {
-    let folder = Folder::new();
-    let Some(disk) = Disk::mount(folder.path())? else { return Ok(None) };
-    let Some(mut stand) = Stand::with_database(Service::Redis, folder) else { return Ok(None) };
+pub fn fill(program: PathBuf, whose: Whose) -> Result<Option<Filled>, Error> {
+    let folders = [Folder::new(), Folder::new()];
+    let (service, small) = match whose {
+        Whose::Database => (Service::Redis, &folders[1]),
+        Whose::Service(service) => (service, &folders[0]),
+    };
+    let Some(disk) = Disk::mount(small.path())? else { return Ok(None) };
+    let Some(mut stand) = Stand::within(service, folders) else { return Ok(None) };
     let seat = "seat-0".to_owned();
     stand.prepare(std::slice::from_ref(&seat))?;
     let part = Part {
-        service: Service::Redis,
-        service_at: stand.served.at(),
         database_at: stand.database.server.address,
         seat,
-        name: String::new(),
-        lease: LEASE,
         pace: Duration::from_millis(5),
         work: Work::Closure,
-        fenced: true,
+        ..Part::idle(service, stand.served.at(), service.lease())
     };
-    let mut fleet = Fleet::start(program, part, 1)?;
-    fleet.recover(LEASE)?;
-    let (before, reigns) = (fleet.told.acknowledged.len(), fleet.told.reigns);
+    let lease = part.lease;
+    let mut fleet = Fleet::start(program, part, 1, None)?;
+    fleet.recover(lease)?;
+    let (before, reigns, began) = (fleet.told.acknowledged.len(), fleet.told.reigns, Instant::now());
     let ballast = disk.fill()?;
+    if let Whose::Service(_) = whose {
+        // Somebody has to write to the service: whoever takes the leader's place.
+        stand.served.log_again();
+        fleet.lose_leader();
+    }
     fleet.watch(FULL)?;
     let (full, reigns) = (fleet.told.acknowledged.len() - before, fleet.told.reigns - reigns);
     fs::remove_file(ballast)?;
-    let ended = stand.database.server.process.has_ended();
-    if ended {
-        stand.database.restart();
+    let ended = match whose {
+        Whose::Database => stand.database.server.process.has_ended(),
+        Whose::Service(_) => stand.served.has_ended(),
+    };
+    match whose {
+        Whose::Database if ended => stand.database.restart(),
+        Whose::Service(_) if ended => stand.served.restart(),
+        _ => {}
     }
-    fleet.recover(2 * LEASE)?;
+    fleet.recover(2 * lease)?;
+    let failing = fleet.told.failing.iter().filter(|(at, why)| *at > began && !why.is_empty());
+    let failing = failing.map(|(_, why)| why.clone()).collect();
+    fleet.finish()?;
+    let after = fleet.told.acknowledged.len() - before - full;
     let seat = fleet.seat().to_owned();
-    let record = fleet.finish()?;
-    let after = record.acknowledged.len() - before - full;
-    let acknowledged: Vec<_> = record.acknowledged.into_iter().map(|(_, write)| (seat.clone(), write)).collect();
+    let acknowledged: Vec<_> = fleet.told.acknowledged.iter().map(|(_, write)| (seat.clone(), write.clone())).collect();
     let verdict = judge(stand.rows()?, &acknowledged);
     drop(stand);
-    Ok(Some(Filled { verdict, written: [before, full, after], reigns, ended }))
+    Ok(Some(Filled { whose, verdict, written: [before, full, after], reigns, ended, failing }))
 }

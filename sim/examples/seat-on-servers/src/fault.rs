@@ -1,6 +1,6 @@
 //! What befalls a leader.
 
-use crate::draws::Draws;
+use crate::{draws::Draws, service::Service};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
@@ -8,7 +8,7 @@ pub enum Fault {
     Kill,
     /// SIGSTOP; SIGCONT once its successor has written.
     Pause,
-    /// Nothing passes between it and the service until its successor has written.
+    /// Nothing passes between it and the service, or the other members, until its successor has written.
     CutFromService,
     /// The same for the database.
     CutFromDatabase,
@@ -19,6 +19,12 @@ pub enum Fault {
 impl Fault {
     pub const ALL: [Fault; 5] =
         [Fault::Kill, Fault::Pause, Fault::CutFromService, Fault::CutFromDatabase, Fault::Forgotten];
+
+    /// Whether it can befall leaders on this service.
+    pub fn befalls(self, service: Service) -> bool {
+        // Members that elect among themselves keep no lease that could be deleted.
+        self != Fault::Forgotten || service != Service::Raft
+    }
 
     pub fn name(self) -> &'static str {
         match self {

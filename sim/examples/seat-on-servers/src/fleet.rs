@@ -5,26 +5,31 @@ use crate::{
     args::Part,
     draws::Draws,
     fault::Fault,
+    firewall::{Firewall, Silence},
     forget::forget_leader,
     ledger::Write,
     process::{Competitor, Event},
+    raft,
+    service::Service,
     told::Told,
 };
-use servers::Link;
+use servers::{Folder, Link, free_address};
 use std::{
+    net::SocketAddr,
     path::PathBuf,
     process::Command,
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
     time::{Duration, Instant},
 };
 
 /// How many processes compete for a seat.
 const MEMBERS: usize = 3;
-/// A fleet in which nobody writes for longer is stuck.
+/// A fleet in which nobody writes for longer is stuck, or for as many leases.
 const STUCK: Duration = Duration::from_secs(60);
-/// The links of a member.
-const TO_SERVICE: usize = 0;
-const TO_DATABASE: usize = 1;
+const STUCK_LEASES: u32 = 8;
 
 pub struct Fleet {
     program: PathBuf,
@@ -35,9 +40,15 @@ pub struct Fleet {
     tells: Sender<Event>,
     draws: Draws,
     reign: Reign,
+    /// Who is cut off from the service, or from the other members.
+    cut: Option<usize>,
+    silence: Option<Silence>,
+    firewall: Option<Arc<Firewall>>,
     /// Whether a process that ends has no successor at its place.
     over: bool,
     pub told: Record,
+    /// Of members that elect among themselves.
+    _folder: Option<Folder>,
 }
 
 /// What has happened.
@@ -50,6 +61,8 @@ pub struct Record {
     pub reigns: usize,
     /// Processes that ended by themselves, after an unclean stop.
     pub ended: usize,
+    /// Why the service failed, as members said, and when.
+    pub failing: Vec<(Instant, String)>,
 }
 
 /// A fault, and how long it kept others from leading.
@@ -80,12 +93,30 @@ struct Reign {
 }
 
 impl Fleet {
-    /// Starts the members.
-    pub fn start(program: PathBuf, part: Part, seed: u64) -> Result<Fleet, Error> {
+    /// Starts the members. With a firewall, one that is cut off from the service is so for the kernel, too.
+    pub fn start(program: PathBuf, mut part: Part, seed: u64, firewall: Option<Arc<Firewall>>) -> Result<Fleet, Error> {
+        let folder = (part.service == Service::Raft).then(Folder::new);
+        if let Some(folder) = &folder {
+            raft::found(folder.path(), MEMBERS)?;
+            part.service_at = (0..MEMBERS).map(|_| free_address()).collect();
+            part.folder = folder.path().to_owned();
+        }
         let (tells, events) = channel();
-        let (members, draws) = (Vec::new(), Draws::new(seed));
-        let (reign, told) = (Reign::default(), Record::default());
-        let mut fleet = Fleet { program, part, members, events, tells, draws, reign, over: false, told };
+        let mut fleet = Fleet {
+            program,
+            part,
+            members: Vec::new(),
+            events,
+            tells,
+            draws: Draws::new(seed),
+            reign: Reign::default(),
+            cut: None,
+            silence: None,
+            firewall,
+            over: false,
+            told: Record::default(),
+            _folder: folder,
+        };
         for place in 0..MEMBERS {
             let member = fleet.member(place, 0)?;
             fleet.members.push(member);
@@ -98,13 +129,36 @@ impl Fleet {
     }
 
     fn member(&self, place: usize, life: usize) -> Result<Member, Error> {
-        let links = vec![Link::to(self.part.service_at)?, Link::to(self.part.database_at)?];
-        let (service_at, database_at) = (links[TO_SERVICE].address, links[TO_DATABASE].address);
-        let part = Part { service_at, database_at, name: format!("m{place}.{life}"), ..self.part.clone() };
+        let to_service: Vec<Link> = self.part.service_at.iter().map(|at| Link::to(*at)).collect::<Result<_, _>>()?;
+        let mut service_at: Vec<SocketAddr> = to_service.iter().map(|link| link.address).collect();
+        if self.part.service == Service::Raft {
+            // Where it listens. It dials the others only.
+            service_at[place] = self.part.service_at[place];
+            for (other, link) in to_service.iter().enumerate() {
+                if self.cut.is_some_and(|cut| cut == place || cut == other) {
+                    link.cut();
+                }
+            }
+        }
+        let to_database = Link::to(self.part.database_at)?;
+        let (database_at, name) = (to_database.address, format!("m{place}.{life}"));
+        let part = Part { service_at, database_at, name, ..self.part.clone() };
         let mut command = Command::new(&self.program);
         command.arg("member").args(part.to_args());
+        let links = to_service.into_iter().chain([to_database]).collect();
         let process = Competitor::start(command, links, (place, life), self.tells.clone())?;
         Ok(Member { process, life, killed: false, leads: false })
+    }
+
+    /// Between a member and the service, or between it and the other members.
+    fn links_to_service(&self, place: usize) -> impl Iterator<Item = &Link> {
+        let own = &self.members[place].process.links[..self.part.service_at.len()];
+        let of_others = self.members.iter().filter(|_| self.part.service == Service::Raft);
+        own.iter().chain(of_others.map(move |member| &member.process.links[place]))
+    }
+
+    fn link_to_database(&self, place: usize) -> &Link {
+        &self.members[place].process.links[self.part.service_at.len()]
     }
 
     /// Strikes one leader after the other.
@@ -114,6 +168,29 @@ impl Fleet {
             while !self.strike(*fault)? {}
         }
         Ok(())
+    }
+
+    /// How many messages have passed between members and the service, or among themselves, answers included.
+    pub fn messages(&self) -> u64 {
+        let of =
+            |member: &Member| member.process.links[..self.part.service_at.len()].iter().map(Link::passed).sum::<u64>();
+        self.members.iter().map(of).sum()
+    }
+
+    /// Kills the one that led last.
+    pub fn lose_leader(&mut self) {
+        let member = &mut self.members[self.reign.place];
+        member.killed = true;
+        member.process.kill();
+    }
+
+    /// Kills all members at once, and notes what happens for so long, and until a leader writes.
+    pub fn lose_all(&mut self, length: Duration) -> Result<(), Error> {
+        for member in &mut self.members {
+            member.killed = true;
+            member.process.kill();
+        }
+        self.recover(length)
     }
 
     /// Notes what happens for so long, and until a leader writes.
@@ -133,32 +210,47 @@ impl Fleet {
     fn strike(&mut self, fault: Fault) -> Result<bool, Error> {
         let Reign { token, place, .. } = self.calm()?;
         let at = Instant::now();
-        let process = &mut self.members[place].process;
-        let mut patience = STUCK;
+        let stuck = self.stuck_after();
+        // Where nothing is fenced, it may have been struck within a transaction, for whose locks its successor waits for
+        // ever. A session of PostgreSQL's outlasts any pause.
+        let waits = fault == Fault::Pause || (fault == Fault::CutFromDatabase && !self.part.is_fenced());
+        // Redlock takes a key again that is gone, if it comes before the others.
+        let renews = fault == Fault::Forgotten && self.part.service == Service::Redlock;
+        let patience = if waits || renews { 3 * self.part.lease + Duration::from_secs(1) } else { stuck };
         match fault {
             Fault::Kill => {
                 self.members[place].killed = true;
                 self.members[place].process.kill();
             }
             Fault::Pause => {
-                process.signal("STOP")?;
-                // Where nothing is fenced, it may have been paused with a lock, and its successor waits for ever.
-                patience = 3 * self.part.lease + Duration::from_secs(1);
+                self.members[place].process.signal("STOP")?;
             }
-            Fault::CutFromService => process.links[TO_SERVICE].cut(),
-            Fault::CutFromDatabase => process.links[TO_DATABASE].cut(),
+            Fault::CutFromService => {
+                self.cut = Some(place);
+                if let Some(firewall) = &self.firewall {
+                    let ports = self.links_to_service(place).flat_map(Link::ports).collect();
+                    self.silence = Some(firewall.silence(ports)?);
+                }
+                self.links_to_service(place).for_each(Link::cut);
+            }
+            Fault::CutFromDatabase => self.link_to_database(place).cut(),
             Fault::Forgotten => {
-                if !forget_leader(self.part.service, self.part.service_at, &self.part.seat)? {
+                if !forget_leader(self.part.service, &self.part.service_at, &self.part.seat)? {
                     return Ok(false);
                 }
             }
         }
         let mut successor = self.successor(token, at + patience)?;
         self.end(fault, place)?;
-        if successor.is_none() {
-            successor = self.successor(token, at + STUCK)?;
+        if successor.is_none() && renews {
+            return Ok(false);
         }
-        let Some(Reign { led: Some(led), wrote: Some(wrote), .. }) = successor else { return Err(self.stuck()) };
+        if successor.is_none() {
+            successor = self.successor(token, at + patience + stuck)?;
+        }
+        let Some(Reign { led: Some(led), wrote: Some(wrote), .. }) = successor else {
+            return Err(format!("{fault:?}: {}", self.stuck()).into());
+        };
         if led >= at {
             self.told.struck.push(Struck { fault, led: led - at, wrote: wrote - at });
         }
@@ -166,13 +258,15 @@ impl Fleet {
     }
 
     fn end(&mut self, fault: Fault, place: usize) -> Result<(), Error> {
-        let process = &mut self.members[place].process;
         match fault {
             // The one that takes its place starts when its end is noted.
             Fault::Kill | Fault::Forgotten => {}
-            Fault::Pause => process.signal("CONT")?,
-            Fault::CutFromService => process.links[TO_SERVICE].heal(),
-            Fault::CutFromDatabase => process.links[TO_DATABASE].heal(),
+            Fault::Pause => self.members[place].process.signal("CONT")?,
+            Fault::CutFromService => {
+                (self.cut, self.silence) = (None, None);
+                self.links_to_service(place).for_each(Link::heal);
+            }
+            Fault::CutFromDatabase => self.link_to_database(place).heal(),
         }
         Ok(())
     }
@@ -192,7 +286,7 @@ impl Fleet {
     /// Waits until a leader has written, and for a while longer that the seed chooses. It may lead no more then, which
     /// only its own line would tell.
     fn calm(&mut self) -> Result<Reign, Error> {
-        let until = Instant::now() + STUCK;
+        let until = Instant::now() + self.stuck_after();
         loop {
             let Reign { token, place, wrote, .. } = self.reign;
             if wrote.is_some() && self.members[place].leads {
@@ -207,8 +301,23 @@ impl Fleet {
         }
     }
 
+    fn stuck_after(&self) -> Duration {
+        STUCK.max(STUCK_LEASES * self.part.lease)
+    }
+
     fn stuck(&self) -> Error {
-        format!("nobody has written for `{}` within {} s", self.part.seat, STUCK.as_secs()).into()
+        let leads =
+            |(place, member): (usize, &Member)| member.leads.then(|| format!(" m{place}.{} leads;", member.life));
+        let leads: String = self.members.iter().enumerate().filter_map(leads).collect();
+        let failing = self.told.failing.last().map_or("", |(_, why)| why);
+        let struck = self.told.struck.last().map(|struck| struck.fault);
+        format!(
+            "nobody has written for `{}` within {} s after {} faults, the last {struck:?};{leads} last failure: {failing:?}",
+            self.part.seat,
+            self.stuck_after().as_secs(),
+            self.told.struck.len(),
+        )
+        .into()
     }
 
     /// Notes the next event; false if there is none until then.
@@ -238,6 +347,7 @@ impl Fleet {
                 self.told.acknowledged.push((at, Write { request, token, member: format!("m{place}.{life}") }));
             }
             Some(Some(Told::LeadsNoMore { .. })) if current => member.leads = false,
+            Some(Some(Told::Failing(why))) => self.told.failing.push((at, why)),
             None if current && !self.over => {
                 self.told.ended += usize::from(!member.killed);
                 self.members[place] = self.member(place, life + 1)?;
@@ -249,13 +359,13 @@ impl Fleet {
         Ok(())
     }
 
-    /// Kills all, and returns what has happened.
-    pub fn finish(mut self) -> Result<Record, Error> {
+    /// Kills all, and notes what they have said until then.
+    pub fn finish(&mut self) -> Result<(), Error> {
         self.over = true;
         for member in &mut self.members {
             member.process.finish();
         }
         while self.next(Instant::now())? {}
-        Ok(self.told)
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //! leader does not know yet. Nothing but the fence keeps its writes out.
 
 use crate::{Error, Service};
+use fencepost_seat::PostgresLock;
 use servers::look;
 use std::{
     io::{Read, Write},
@@ -10,8 +11,16 @@ use std::{
 };
 
 /// False if nobody leads just then.
-pub fn forget_leader(service: Service, at: SocketAddr, seat: &str) -> Result<bool, Error> {
+pub fn forget_leader(service: Service, servers: &[SocketAddr], seat: &str) -> Result<bool, Error> {
+    let at = *servers.first().ok_or("without a service, there is nothing to delete")?;
     match service {
+        Service::Raft => Err("Raft keeps no lease that could be deleted".into()),
+        Service::Consul => {
+            let key = format!("/v1/kv/fencepost/{seat}/.lock");
+            // Only a key that is held has a session.
+            Ok(http(at, "GET", &key)?.contains("\"Session\"") && http(at, "DELETE", &key)?.ends_with("true\n"))
+        }
+        Service::Zookeeper => zookeeper(at, &format!("/fencepost/{seat}")),
         Service::Etcd => {
             let etcdctl = |arguments: &[&str]| {
                 let mut command = Command::new("etcdctl");
@@ -23,22 +32,103 @@ pub fn forget_leader(service: Service, at: SocketAddr, seat: &str) -> Result<boo
             let key = etcdctl(&[&queue[..], &["--limit=1", "--keys-only"]].concat())?;
             Ok(!key.trim().is_empty() && etcdctl(&["del", key.trim()])?.trim() == "1")
         }
-        Service::Redis => {
-            let mut stream = TcpStream::connect(at)?;
-            stream.write_all(format!("DEL fencepost:{{{seat}}}\r\n").as_bytes())?;
-            let mut deleted = [0; 4];
-            stream.read_exact(&mut deleted)?;
-            Ok(deleted == *b":1\r\n")
+        Service::Redis | Service::Redlock => {
+            let deleted = servers.iter().map(|at| redis(*at, seat)).collect::<Result<Vec<_>, _>>()?;
+            Ok(2 * deleted.iter().filter(|deleted| **deleted).count() > servers.len())
         }
         Service::Postgres => {
-            let psql = look("psql").ok_or("psql is not installed")?;
             let holds = format!("WHERE name = '{seat}' AND lock_until > now()");
-            let end = format!("UPDATE fencepost_lock SET lock_until = now() {holds} RETURNING name");
-            let url = format!("postgresql://store@{at}/postgres");
-            said(Command::new(psql).args(["-X", "-q", "-A", "-t", "-d", &url, "-c", &end]).output()?)
-                .map(|name| !name.is_empty())
+            psql(at, &format!("UPDATE fencepost_lock SET lock_until = now() {holds} RETURNING name"))
+        }
+        Service::PostgresLock => {
+            // Its session is ended, and PostgreSQL says so.
+            let (upper, lower) = halves(PostgresLock::key(seat));
+            let holds = format!("locktype = 'advisory' AND granted AND classid = {upper} AND objid = {lower}");
+            psql(at, &format!("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {holds}"))
         }
     }
+}
+
+/// The upper and the lower half of a key, as PostgreSQL shows them.
+fn halves(key: i64) -> (u32, u32) {
+    let bits = key.cast_unsigned();
+    ((bits >> 32) as u32, bits as u32)
+}
+
+/// Whether the statement has changed anything.
+fn psql(at: SocketAddr, statement: &str) -> Result<bool, Error> {
+    let psql = look("psql").ok_or("psql is not installed")?;
+    let url = format!("postgresql://store@{at}/postgres");
+    said(Command::new(psql).args(["-X", "-q", "-A", "-t", "-d", &url, "-c", statement]).output()?)
+        .map(|said| !said.trim().is_empty())
+}
+
+fn redis(at: SocketAddr, seat: &str) -> Result<bool, Error> {
+    let mut stream = TcpStream::connect(at)?;
+    stream.write_all(format!("DEL fencepost:{{{seat}}}\r\n").as_bytes())?;
+    let mut deleted = [0; 4];
+    stream.read_exact(&mut deleted)?;
+    Ok(deleted == *b":1\r\n")
+}
+
+/// An answer, with its head.
+pub fn http(at: SocketAddr, method: &str, path: &str) -> Result<String, Error> {
+    let mut stream = TcpStream::connect(at)?;
+    stream.write_all(format!("{method} {path} HTTP/1.0\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// Deletes the first node of a queue.
+fn zookeeper(at: SocketAddr, queue: &str) -> Result<bool, Error> {
+    const GET_CHILDREN: i32 = 8;
+    const DELETE: i32 = 2;
+    const ANY_VERSION: [u8; 4] = (-1_i32).to_be_bytes();
+    let mut session = TcpStream::connect(at)?;
+    // Version, the last transaction seen, 10 s until it times out, no session, and an empty password.
+    let password = [&16_i32.to_be_bytes()[..], &[0; 16]].concat();
+    ask(&mut session, &[&[0; 12], &10_000_i32.to_be_bytes()[..], &[0; 8], &password].concat())?;
+    let call = |number: i32, kind: i32| [number.to_be_bytes(), kind.to_be_bytes()].concat();
+    // Without a watch.
+    let answer = ask(&mut session, &[call(1, GET_CHILDREN), text(queue), vec![0]].concat())?;
+    let first = children(&answer)?.into_iter().min_by_key(|name| name.rsplit('-').next().map(str::to_owned));
+    let Some(first) = first else { return Ok(false) };
+    let node = text(&format!("{queue}/{first}"));
+    let answer = ask(&mut session, &[call(2, DELETE), node, ANY_VERSION.to_vec()].concat())?;
+    Ok(failure(&answer) == Some(0))
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [&(text.len() as i32).to_be_bytes()[..], text.as_bytes()].concat()
+}
+
+fn ask(session: &mut TcpStream, packet: &[u8]) -> Result<Vec<u8>, Error> {
+    session.write_all(&[&(packet.len() as i32).to_be_bytes()[..], packet].concat())?;
+    let mut length = [0; 4];
+    session.read_exact(&mut length)?;
+    let mut answer = vec![0; u32::from_be_bytes(length) as usize];
+    session.read_exact(&mut answer)?;
+    Ok(answer)
+}
+
+/// The error of an answer, which follows its number and a transaction's.
+fn failure(answer: &[u8]) -> Option<i32> {
+    Some(i32::from_be_bytes(answer.get(12..16)?.try_into().ok()?))
+}
+
+fn children(answer: &[u8]) -> Result<Vec<String>, Error> {
+    if failure(answer) != Some(0) {
+        return Err(format!("ZooKeeper says {:?}", failure(answer)).into());
+    }
+    let mut names = Vec::new();
+    let mut rest = answer.get(20..).unwrap_or_default();
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let (name, next) = after.split_at_checked(u32::from_be_bytes(*length) as usize).ok_or("a name is cut off")?;
+        names.push(String::from_utf8(name.to_vec())?);
+        rest = next;
+    }
+    Ok(names)
 }
 
 fn said(output: Output) -> Result<String, Error> {

@@ -5,12 +5,14 @@
 //! `cargo run --release` lists what can be measured.
 
 mod args;
+mod backends;
 pub mod command;
 mod compare;
 mod counted;
 pub mod disk;
 mod draws;
 pub mod fault;
+mod firewall;
 mod fleet;
 mod forget;
 mod idle;
@@ -19,6 +21,7 @@ pub mod many;
 mod member;
 mod overhead;
 mod process;
+mod raft;
 mod service;
 mod stand;
 pub mod storm;

@@ -2,16 +2,17 @@
 
 use crate::{
     Error, Service,
+    args::{addresses, listed},
+    backends::{self, Act, Ordered},
     member::end_with_the_parent,
     process::{Competitor, Event},
     stand::Served,
 };
-use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Redis, Seat};
+use fencepost_seat::{Backend, Seat};
 use servers::Folder;
 use std::{
     fs,
     future::pending,
-    net::SocketAddr,
     path::Path,
     process::{Command, Stdio},
     sync::{
@@ -23,6 +24,8 @@ use std::{
 use tokio::{runtime::Builder, sync::mpsc};
 
 const SEATS: usize = 1_000;
+/// PostgreSQL lets in a hundred, three of them superusers; each lock has a session of its own.
+const LOCKS: usize = 90;
 const LEASE: Duration = Duration::from_secs(15);
 /// How long the requests are counted: two leases.
 const MEASURED: Duration = Duration::from_secs(30);
@@ -34,9 +37,10 @@ pub fn run(program: &Path, services: &[Service]) -> Result<(), Error> {
         "| service | seats | all lead after | memory | memory a seat | connections | requests a second | of a processor |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for service in services.iter().copied() {
+    // A member of Raft has a port and a folder for each seat.
+    for service in services.iter().copied().filter(|service| *service != Service::Raft) {
         let mut least = 0;
-        for seats in [1, SEATS] {
+        for seats in [1, if service == Service::PostgresLock { LOCKS } else { SEATS }] {
             let folder = Folder::new();
             let Some(served) = Served::start(service, &folder) else { continue };
             let used = measure(program, service, &served, seats)?;
@@ -90,7 +94,7 @@ fn all_lead(
 ) -> Result<(Competitor, Instant, Receiver<Event>), Error> {
     let (events, told) = channel();
     let mut command = Command::new(program);
-    command.args(["seats", service.name(), &served.at().to_string(), &seats.to_string()]).stderr(Stdio::inherit());
+    command.args(["seats", service.name(), &listed(&served.at()), &seats.to_string()]).stderr(Stdio::inherit());
     let process = Competitor::start(command, Vec::new(), (0, 0), events)?;
     let Event { at, line, .. } = told.recv_timeout(PATIENCE)?;
     if line.as_deref() != Some("all lead") {
@@ -102,7 +106,8 @@ fn all_lead(
 fn measure(program: &Path, service: Service, served: &Served, seats: usize) -> Result<Used, Error> {
     let began = Instant::now();
     let (process, all, told) = all_lead(program, service, served, seats)?;
-    let (requests, ticks) = (served.requests()?, processor_ticks(process.id())?);
+    let (before, ticks) = (served.requests()?, processor_ticks(process.id())?);
+    let asked = |until: Option<u64>| until.zip(before).map_or(0, |(until, before)| until.saturating_sub(before));
     // It says something else only if a seat is lost.
     if let Ok(event) = told.recv_timeout(MEASURED) {
         return Err(format!("{seats} seats on {}: {:?}", service.name(), event.line).into());
@@ -112,7 +117,7 @@ fn measure(program: &Path, service: Service, served: &Served, seats: usize) -> R
         led: all - began,
         kilobytes: resident_kilobytes(process.id())?,
         connections: sockets(process.id())?,
-        requests: a_second(served.requests()? - requests),
+        requests: a_second(asked(served.requests()?)),
         processor: a_second(processor_ticks(process.id())? - ticks) / 100.0,
     })
 }
@@ -150,34 +155,35 @@ fn processor_ticks(process: u32) -> Result<u64, Error> {
 /// The process: so many seats on the service at this address.
 pub fn run_seats(args: &[String]) -> Result<(), Error> {
     let [service, at, seats] = args else { return Err("a service, its address, and how many seats".into()) };
-    let (service, at, seats): (Service, SocketAddr, usize) = (service.parse()?, at.parse()?, seats.parse()?);
+    let (service, at, seats): (Service, _, usize) = (service.parse()?, addresses(at)?, seats.parse()?);
     end_with_the_parent();
-    Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
-        match service {
-            Service::Etcd => lead_all(Etcd::connect([format!("http://{at}")])?, seats).await,
-            Service::Redis => lead_all(Redis::connect(&format!("redis://{at}"))?, seats).await,
-            Service::Postgres => lead_all(Postgres::connect(&format!("postgres://store@{at}/postgres"))?, seats).await,
-        }
-    })
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(backends::act(service, &at, ("m", Path::new("")), All(seats)))
 }
 
-async fn lead_all<B: Backend<Fencing = Fenced>>(backend: B, seats: usize) -> Result<(), Error> {
-    let (leads, mut leading) = mpsc::unbounded_channel();
-    for number in 0..seats {
-        let seat = Arc::new(Seat::new(backend.clone(), &format!("seat-{number}")).ttl(LEASE).member("m")?);
-        let leads = leads.clone();
-        tokio::spawn(async move {
-            let ended = seat.serve(async |_| {
-                // The receiver lives as long as the process.
-                let _ = leads.send(());
-                pending::<Result<(), Error>>().await
+/// So many seats, which all lead.
+struct All(usize);
+
+impl Act for All {
+    async fn on<B: Backend<Fencing: Ordered>>(self, backend: B) -> Result<(), Error> {
+        let All(seats) = self;
+        let (leads, mut leading) = mpsc::unbounded_channel();
+        for number in 0..seats {
+            let seat = Arc::new(Seat::new(backend.clone(), &format!("seat-{number}")).ttl(LEASE).member("m")?);
+            let leads = leads.clone();
+            tokio::spawn(async move {
+                let ended = seat.serve(async |_| {
+                    // The receiver lives as long as the process.
+                    let _ = leads.send(());
+                    pending::<Result<(), Error>>().await
+                });
+                println!("`{}` has ended: {:?}", seat.name(), ended.await);
             });
-            println!("`{}` has ended: {:?}", seat.name(), ended.await);
-        });
+        }
+        for _ in 0..seats {
+            leading.recv().await;
+        }
+        println!("all lead");
+        pending().await
     }
-    for _ in 0..seats {
-        leading.recv().await;
-    }
-    println!("all lead");
-    pending().await
 }

@@ -3,10 +3,11 @@
 use crate::{
     Error,
     args::{Part, Work},
+    backends::{self, Act, Ordered},
     service::Service,
     told::Told,
 };
-use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Lead, Postgres, Redis, Seat};
+use fencepost_seat::{Backend, FencedSql, Lead, Seat, Watch};
 use std::{future::pending, io::Read, process, thread, time::Duration};
 use tokio::{
     runtime::{Builder, Handle},
@@ -25,14 +26,7 @@ pub fn run(args: &[String]) -> Result<(), Error> {
     let part = Part::from_args(args)?;
     end_with_the_parent();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let at = part.service_at;
-    runtime.block_on(async {
-        match part.service {
-            Service::Etcd => serve(part, Etcd::connect([format!("http://{at}")])?).await,
-            Service::Redis => serve(part, Redis::connect(&format!("redis://{at}"))?).await,
-            Service::Postgres => serve(part, Postgres::connect(&format!("postgres://store@{at}/postgres"))?).await,
-        }
-    })
+    runtime.block_on(backends::act(part.service, &part.service_at, (&part.name, &part.folder), Member(part.clone())))
 }
 
 /// The pipe closes when the process that started this one ends, however it does.
@@ -43,28 +37,49 @@ pub fn end_with_the_parent() {
     });
 }
 
-async fn serve<B: Backend<Fencing = Fenced>>(part: Part, backend: B) -> Result<(), Error> {
-    let seat = Seat::new(backend, &part.seat).ttl(part.lease).member(&part.name)?;
-    let ended = seat.serve_until(pending(), async |lead| {
-        Told::Leads { token: lead.token() }.say();
-        let _told = SaysTheEnd(lead.clone());
-        let (part, of_thread, runtime) = (part.clone(), lead.clone(), Handle::current());
-        match part.work {
-            Work::None => pending().await,
-            Work::Closure => write_all(&part, lead).await,
-            Work::Thread => {
-                let thread = lead.spawn_blocking(move || runtime.block_on(write_all(&part, &of_thread)));
-                thread.await?.unwrap_or(Ok(()))
+struct Member(Part);
+
+impl Act for Member {
+    async fn on<B: Backend<Fencing: Ordered>>(self, backend: B) -> Result<(), Error> {
+        let Member(part) = self;
+        // A member of Raft has one name in all its lives.
+        let name =
+            if part.service == Service::Raft { part.name.split('.').next().unwrap_or_default() } else { &part.name };
+        let seat = Seat::new(backend, &part.seat).ttl(part.lease).member(name)?;
+        tokio::spawn(say_what_fails(seat.watch()));
+        let ended = seat.serve_until(pending(), async |lead| {
+            let token = Ordered::number(lead)?;
+            Told::Leads { token }.say();
+            let _told = SaysTheEnd(lead.clone());
+            let (part, of_thread, runtime) = (part.clone(), lead.clone(), Handle::current());
+            match part.work {
+                Work::None => pending().await,
+                Work::Closure => write_all(&part, lead, token).await,
+                Work::Thread => {
+                    let thread = lead.spawn_blocking(move || runtime.block_on(write_all(&part, &of_thread, token)));
+                    thread.await?.unwrap_or(Ok(()))
+                }
             }
-        }
-    });
-    // Something of the work may still be running: another process takes its place.
-    Err(format!("{}", ended.await).into())
+        });
+        // Something of the work may still be running: another process takes its place.
+        Err(format!("{}", ended.await).into())
+    }
 }
 
-struct SaysTheEnd(Lead<Fenced>);
+async fn say_what_fails(mut watch: Watch) {
+    let mut said = None;
+    loop {
+        let failing = watch.changed().await.failing;
+        if failing != said {
+            Told::Failing(failing.clone().unwrap_or_default()).say();
+            said = failing;
+        }
+    }
+}
 
-impl Drop for SaysTheEnd {
+struct SaysTheEnd<F: Ordered>(Lead<F>);
+
+impl<F: Ordered> Drop for SaysTheEnd<F> {
     fn drop(&mut self) {
         Told::LeadsNoMore { why: self.0.check().err() }.say();
     }
@@ -76,7 +91,7 @@ fn patience(part: &Part) -> Duration {
     part.lease + Duration::from_secs(1)
 }
 
-async fn write_all(part: &Part, lead: &Lead<Fenced>) -> Result<(), Error> {
+async fn write_all<F: Ordered>(part: &Part, lead: &Lead<F>, token: u64) -> Result<(), Error> {
     let url = format!("postgres://store@{}/postgres", part.database_at);
     let (mut database, connection) = timeout(patience(part), tokio_postgres::connect(&url, NoTls)).await??;
     match part.work {
@@ -85,14 +100,14 @@ async fn write_all(part: &Part, lead: &Lead<Fenced>) -> Result<(), Error> {
     }
     let prepared = async { tokio::try_join!(database.prepare(NEXT), database.prepare(WRITE)) };
     let (next, write) = timeout(patience(part), prepared).await??;
-    let step = Step { part, token: i64::try_from(lead.token())?, next, write };
+    let step = Step { part, token: i64::try_from(token)?, next, write };
     let mut turn = interval(part.pace);
     turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         turn.tick().await;
         lead.check()?;
         let request = timeout(patience(part), step.write(&mut database, lead)).await??;
-        Told::Wrote { token: lead.token(), request }.say();
+        Told::Wrote { token, request }.say();
     }
 }
 
@@ -106,8 +121,10 @@ struct Step<'a> {
 
 impl Step<'_> {
     /// Does the next request, and returns its number once the database has acknowledged it.
-    async fn write(&self, database: &mut Client, lead: &Lead<Fenced>) -> Result<i64, Error> {
-        if self.part.fenced {
+    async fn write<F: Ordered>(&self, database: &mut Client, lead: &Lead<F>) -> Result<i64, Error> {
+        if self.part.fenced
+            && let Some(lead) = F::fenced(lead)
+        {
             return Ok(database.fenced(lead, &self.part.seat, async |sql| self.within(sql).await).await?);
         }
         let transaction = database.transaction().await?;

@@ -9,6 +9,9 @@ use fencepost_seat::fence::postgres::MIGRATION;
 use servers::{Access, Folder, Postgres, Server, Tls};
 use std::net::SocketAddr;
 
+/// How many independent servers Redlock has.
+const SERVERS: usize = 5;
+
 /// In the order in which they are dropped: the folders last.
 pub struct Stand {
     pub served: Served,
@@ -17,34 +20,73 @@ pub struct Stand {
 }
 
 pub enum Served {
-    Etcd(Server),
-    Redis(Server),
+    Server(Service, Server),
+    /// Of Redis, with their folders.
+    Several(Vec<(Server, Folder)>),
     Postgres(Postgres),
+    /// The members need none.
+    None,
 }
 
 impl Served {
     /// An empty service; `None`, with a message, if it is not installed and need not be.
     pub fn start(service: Service, folder: &Folder) -> Option<Served> {
         let what = format!("the seat on {}", service.name());
+        let one = |server| Served::Server(service, server);
         Some(match service {
-            Service::Etcd => Served::Etcd(servers::etcd(folder, &what, Tls::Off)?),
-            Service::Redis => Served::Redis(servers::redis(folder, &what, Tls::Off)?),
-            Service::Postgres => Served::Postgres(servers::postgres(folder, &what, Access::Anybody)?),
+            Service::Consul => one(servers::consul(folder, &what)?),
+            Service::Etcd => one(servers::etcd(folder, &what, Tls::Off)?),
+            Service::Redis => one(servers::redis(folder, &what, Tls::Off)?),
+            Service::Zookeeper => one(servers::zookeeper(folder, &what)?),
+            Service::Postgres | Service::PostgresLock => {
+                Served::Postgres(servers::postgres(folder, &what, Access::Anybody)?)
+            }
+            Service::Redlock => {
+                let start = |folder: Folder| Some((servers::redis(&folder, &what, Tls::Off)?, folder));
+                Served::Several((0..SERVERS).map(|_| start(Folder::new())).collect::<Option<_>>()?)
+            }
+            Service::Raft => Served::None,
         })
     }
 
-    pub fn at(&self) -> SocketAddr {
+    pub fn at(&self) -> Vec<SocketAddr> {
         match self {
-            Served::Etcd(server) | Served::Redis(server) => server.address,
-            Served::Postgres(postgres) => postgres.server.address,
+            Served::Server(_, server) => vec![server.address],
+            Served::Several(servers) => servers.iter().map(|(server, _)| server.address).collect(),
+            Served::Postgres(postgres) => vec![postgres.server.address],
+            Served::None => Vec::new(),
         }
     }
 
     /// Kills it and starts it again at the same address, with its data.
     pub fn restart(&mut self) {
         match self {
-            Served::Etcd(server) | Served::Redis(server) => server.restart(),
+            Served::Server(_, server) => server.restart(),
+            Served::Several(servers) => {
+                // All are gone at once.
+                servers.iter_mut().for_each(|(server, _)| server.process.kill());
+                servers.iter_mut().for_each(|(server, _)| server.restart());
+            }
             Served::Postgres(postgres) => postgres.restart(),
+            Served::None => {}
+        }
+    }
+
+    /// Has PostgreSQL begin its next segment of the log, as it does when one is full; others need no telling.
+    pub fn log_again(&self) {
+        if let Served::Postgres(postgres) = self {
+            // On a full disk, it fails.
+            let _ = postgres.psql("SELECT pg_switch_wal()");
+        }
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        match self {
+            Served::Server(_, server) => server.process.has_ended(),
+            Served::Several(servers) => servers.iter_mut().any(|(server, _)| server.process.has_ended()),
+            Served::Postgres(postgres) => postgres.server.process.has_ended(),
+            Served::None => false,
         }
     }
 }
@@ -52,15 +94,14 @@ impl Served {
 impl Stand {
     /// `None`, with a message, if a server is not installed and need not be.
     pub fn start(service: Service) -> Option<Stand> {
-        Stand::with_database(service, Folder::new())
+        Stand::within(service, [Folder::new(), Folder::new()])
     }
 
-    /// The same with the database's data in this folder.
-    pub fn with_database(service: Service, folder: Folder) -> Option<Stand> {
-        let other = Folder::new();
-        let served = Served::start(service, &other)?;
-        let database = servers::postgres(&folder, "the seat's fence", Access::Anybody)?;
-        Some(Stand { served, database, _folders: [other, folder] })
+    /// The same with the service's data in the first of these folders, and the database's in the second.
+    pub fn within(service: Service, folders: [Folder; 2]) -> Option<Stand> {
+        let served = Served::start(service, &folders[0])?;
+        let database = servers::postgres(&folders[1], "the seat's fence", Access::Anybody)?;
+        Some(Stand { served, database, _folders: folders })
     }
 
     /// Creates the tables, with a row for each of these seats.

@@ -5,13 +5,15 @@ use crate::{
     args::{Part, Work},
     draws::Draws,
     fault::{Fault, dealt},
-    fleet::{Fleet, Struck},
+    firewall::Firewall,
+    fleet::{Fleet, Record, Struck},
     ledger::{Verdict, Write, judge},
     service::Service,
     stand::Stand,
 };
 use std::{
     path::PathBuf,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -29,7 +31,7 @@ pub struct Storm {
     pub pauses: usize,
     /// The same for each other fault.
     pub others: usize,
-    /// How often the service is killed and started again, after all that.
+    /// How often the service, or all members without one, are killed and started again, after all that.
     pub restarts: usize,
     /// From one write of a leader to its next.
     pub pace: Duration,
@@ -41,6 +43,12 @@ pub struct Storm {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub verdict: Verdict,
+    /// That of the time before the first fault.
+    pub calm: Verdict,
+    /// Leaderships in that time.
+    pub first: usize,
+    /// Faults that cannot be had here.
+    pub left_out: usize,
     pub struck: Vec<Struck>,
     pub ridden: Vec<Ridden>,
     /// How many leaderships there were.
@@ -62,18 +70,22 @@ pub struct Ridden {
     pub silence: Duration,
 }
 
+/// How long nothing befalls anybody first, after the first writes.
+const CALM: Duration = Duration::from_secs(3);
+
 impl Storm {
-    /// A small one, of 24 faults and a restart.
+    /// A small one, of 24 faults and a restart; on Consul, whose leases are long, all at once and without one.
     pub fn small(program: PathBuf, service: Service) -> Storm {
+        let slow = service == Service::Consul;
         Storm {
             program,
             service,
-            lease: Duration::from_secs(2),
-            fleets: 10,
+            lease: service.lease(),
+            fleets: if slow { 24 } else { 10 },
             kills: 8,
             pauses: 4,
             others: 4,
-            restarts: 1,
+            restarts: usize::from(!slow),
             pace: Duration::from_millis(20),
             fenced: true,
             seed: 1,
@@ -94,16 +106,29 @@ impl Storm {
         }
     }
 
-    /// One of so many kills; of the other faults a tenth as many each.
+    /// One of so many kills, and of two fifths as many other faults.
     pub fn of(faults: usize, program: PathBuf, service: Service) -> Storm {
         let small = Storm::small(program, service);
-        let some = (faults / 10).max(small.pauses);
+        let kinds = Fault::ALL.into_iter().filter(|fault| fault.befalls(service)).count() - 1;
+        let some = (2 * faults).div_ceil(5 * kinds).max(small.pauses);
         let (pace, restarts) = (Duration::from_millis(5), (faults / 300).max(1));
-        Storm { fleets: 25, kills: faults, pauses: some, others: some, restarts, pace, ..small }
+        let fleets = match service {
+            Service::Consul => 50,
+            // Each member has a session, of which PostgreSQL has a hundred.
+            Service::PostgresLock => 20,
+            _ => 25,
+        };
+        Storm { fleets, kills: faults, pauses: some, others: some, restarts, pace, ..small }
+    }
+
+    /// How many faults there are.
+    pub fn faults(&self) -> usize {
+        Fault::ALL.into_iter().map(|fault| self.count(fault)).sum()
     }
 
     fn count(&self, fault: Fault) -> usize {
         match fault {
+            _ if !fault.befalls(self.service) => 0,
             Fault::Kill => self.kills,
             Fault::Pause => self.pauses,
             Fault::CutFromService | Fault::CutFromDatabase | Fault::Forgotten => self.others,
@@ -122,46 +147,51 @@ impl Storm {
     }
 
     fn play_on(&self, stand: &mut Stand) -> Result<Outcome, Error> {
-        let mut draws = Draws::new(self.seed);
-        let faults = dealt(|fault| self.count(fault), self.fleets, &mut draws);
-        let mut fleets = self.fleets(stand)?;
+        // PostgreSQL ends a session once the kernel says that its client is silent; other services see that themselves.
+        let firewall = if self.service == Service::PostgresLock { Firewall::raise() } else { None };
+        let left_out =
+            |fault| fault == Fault::CutFromService && self.service == Service::PostgresLock && firewall.is_none();
+        let mut outcome = Outcome::default();
+        outcome.left_out = if left_out(Fault::CutFromService) { self.others } else { 0 };
+        let count = |fault| if left_out(fault) { 0 } else { self.count(fault) };
+        let faults = dealt(count, self.fleets, &mut Draws::new(self.seed));
+        let mut fleets = self.fleets(stand, &firewall)?;
+        at_once(&mut fleets, |_, fleet| fleet.recover(CALM))?;
+        outcome.first = fleets.iter().map(|fleet| fleet.told.reigns).sum();
+        outcome.calm = judge(stand.rows()?, &acknowledged(&fleets));
         let began = Instant::now();
+        let before = acknowledged(&fleets).len();
         at_once(&mut fleets, |place, fleet| fleet.play(&faults[place]))?;
-        let mut outcome = Outcome { lasted: began.elapsed(), ..Outcome::default() };
-        outcome.written = fleets.iter().map(|fleet| fleet.told.acknowledged.len()).sum();
+        outcome.lasted = began.elapsed();
+        outcome.written = acknowledged(&fleets).len() - before;
         for _ in 0..self.restarts {
             outcome.ridden.extend(self.restart(stand, &mut fleets)?);
         }
-        let mut acknowledged: Vec<(String, Write)> = Vec::new();
-        for fleet in fleets {
-            let seat = fleet.seat().to_owned();
-            let record = fleet.finish()?;
-            outcome.reigns += record.reigns;
-            outcome.ended += record.ended;
-            outcome.struck.extend(record.struck);
-            acknowledged.extend(record.acknowledged.into_iter().map(|(_, write)| (seat.clone(), write)));
+        fleets.iter_mut().try_for_each(Fleet::finish)?;
+        outcome.verdict = judge(stand.rows()?, &acknowledged(&fleets));
+        for Record { reigns, ended, struck, .. } in fleets.into_iter().map(|fleet| fleet.told) {
+            outcome.reigns += reigns;
+            outcome.ended += ended;
+            outcome.struck.extend(struck);
         }
-        outcome.verdict = judge(stand.rows()?, &acknowledged);
         Ok(outcome)
     }
 
     /// One half of them work as in the manual, the other half on threads.
-    fn fleets(&self, stand: &Stand) -> Result<Vec<Fleet>, Error> {
+    fn fleets(&self, stand: &Stand, firewall: &Option<Arc<Firewall>>) -> Result<Vec<Fleet>, Error> {
         let seats: Vec<String> = (0..self.fleets).map(|fleet| format!("seat-{fleet}")).collect();
         stand.prepare(&seats)?;
         let start = |(number, seat): (usize, String)| {
             let part = Part {
-                service: self.service,
-                service_at: stand.served.at(),
                 database_at: stand.database.server.address,
                 seat,
-                name: String::new(),
-                lease: self.lease,
                 pace: self.pace,
                 work: if number % 2 == 0 || !self.fenced { Work::Thread } else { Work::Closure },
                 fenced: self.fenced,
+                ..Part::idle(self.service, stand.served.at(), self.lease)
             };
-            Fleet::start(self.program.clone(), part, self.seed.wrapping_mul(1_000).wrapping_add(number as u64))
+            let seed = self.seed.wrapping_mul(1_000).wrapping_add(number as u64);
+            Fleet::start(self.program.clone(), part, seed, firewall.clone())
         };
         seats.into_iter().enumerate().map(start).collect()
     }
@@ -170,10 +200,14 @@ impl Storm {
     fn restart(&self, stand: &mut Stand, fleets: &mut [Fleet]) -> Result<Vec<Ridden>, Error> {
         let reigns: Vec<usize> = fleets.iter().map(|fleet| fleet.told.reigns).collect();
         let (at, window) = (Instant::now(), 4 * self.lease);
-        thread::scope(|scope| {
-            scope.spawn(|| stand.served.restart());
-            at_once(fleets, |_, fleet| fleet.recover(window))
-        })?;
+        if self.service == Service::Raft {
+            at_once(fleets, |_, fleet| fleet.lose_all(window))?;
+        } else {
+            thread::scope(|scope| {
+                scope.spawn(|| stand.served.restart());
+                at_once(fleets, |_, fleet| fleet.recover(window))
+            })?;
+        }
         let ridden = |(fleet, before): (&Fleet, usize)| {
             let times = || fleet.told.acknowledged.iter().map(|(at, _)| *at);
             let gaps = times().zip(times().skip(1)).filter(|(_, to)| *to > at).map(|(from, to)| to - from);
@@ -181,6 +215,15 @@ impl Storm {
         };
         Ok(fleets.iter().zip(reigns).map(ridden).collect())
     }
+}
+
+/// All writes that were acknowledged, with the seat of each.
+fn acknowledged(fleets: &[Fleet]) -> Vec<(String, Write)> {
+    let writes = |fleet: &Fleet| {
+        let seat = fleet.seat().to_owned();
+        fleet.told.acknowledged.iter().map(move |(_, write)| (seat.clone(), write.clone())).collect::<Vec<_>>()
+    };
+    fleets.iter().flat_map(writes).collect()
 }
 
 /// Does this with all fleets, each on a thread; fails with the first that fails.

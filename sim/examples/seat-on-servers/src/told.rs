@@ -3,7 +3,7 @@
 use fencepost_seat::Ended;
 use std::io::Write;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
     Leads {
         token: u64,
@@ -17,11 +17,14 @@ pub enum Told {
     LeadsNoMore {
         why: Option<Ended>,
     },
+    /// Why the service fails, by `Status::failing`; empty once it does not.
+    Failing(String),
 }
 
 impl Told {
     pub fn read(line: &str) -> Option<Told> {
-        match line.split(' ').collect::<Vec<_>>()[..] {
+        match line.splitn(4, ' ').collect::<Vec<_>>()[..] {
+            ["failing", ..] => Some(Told::Failing(line.split_once(' ')?.1.to_owned())),
             ["leads", token] => Some(Told::Leads { token: token.parse().ok()? }),
             ["wrote", request, "with", token] => {
                 Some(Told::Wrote { request: request.parse().ok()?, token: token.parse().ok()? })
@@ -37,6 +40,7 @@ impl Told {
             Told::Leads { token } => format!("leads {token}\n"),
             Told::Wrote { token, request } => format!("wrote {request} with {token}\n"),
             Told::LeadsNoMore { why } => format!("over {why:?}\n"),
+            Told::Failing(why) => format!("failing {}\n", why.replace('\n', " ")),
         };
         // Nobody may be listening any more; then this process ends, too.
         let _ = std::io::stdout().lock().write_all(line.as_bytes());

@@ -12,7 +12,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -33,6 +33,8 @@ pub(crate) struct Wall {
     state: Mutex<State>,
     changed: Condvar,
     over: AtomicBool,
+    /// How many pieces of data it has let pass, in all directions.
+    pub(crate) passed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -99,6 +101,11 @@ impl Wall {
         state.streams.retain(|stream| stream.strong_count() > 0);
         state.streams.push(Arc::downgrade(&stream));
         stream
+    }
+
+    /// The streams that are open still, and perhaps some that have just been closed.
+    pub(crate) fn streams(&self) -> Vec<Arc<TcpStream>> {
+        self.state().streams.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Ends all relaying.
@@ -241,6 +248,7 @@ fn pump(wall: &Wall, (from, to): (usize, usize), mut source: &TcpStream, mut sin
         if count == 0 || sink.write_all(&bytes[..count]).is_err() {
             break;
         }
+        wall.passed.fetch_add(1, Ordering::Relaxed);
     }
     // Either may already be closed. The end of one direction ends both, as with a process's end.
     let _ = (sink.shutdown(Shutdown::Both), source.shutdown(Shutdown::Both));
