@@ -52,6 +52,7 @@ mod moving {}
 
 mod backend;
 mod counts;
+mod deference;
 mod driver;
 mod ended;
 mod error;

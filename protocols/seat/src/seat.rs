@@ -1,11 +1,11 @@
 use crate::{
     backend::Backend,
     counts::Counts,
+    deference::Deference,
     driver::{self, Course, Report, nanoseconds},
     ended::Ended,
     lead::Lead,
     resigner::Resigner,
-    settings::Deference,
     state::{Phase, State, Successor},
     term::{Campaign, Leads, Term},
     tracker::Tracker,

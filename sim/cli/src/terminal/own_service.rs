@@ -79,7 +79,7 @@ fn run(new: &New) -> Result<String, Stop> {
         return Err(Stop::usage(format!("{} exists; it is not overwritten", file.display())));
     }
     let (read, path) = (krate.read()?, source(new)?);
-    let store = Store::of(&krate, &read);
+    let store = krate.store(&read);
     let (text, open) = test::text(&krate.name, &services, new.nodes, &read.variables, &store);
     let failed = |why: std::io::Error| Stop::harness(format!("{} cannot be written: {why}", file.display()));
     fs::create_dir_all(file.with_file_name("")).and_then(|()| fs::write(&file, text)).map_err(failed)?;
@@ -251,6 +251,18 @@ impl Krate {
             }
         }
         Ok(Read { variables: found.into_iter().collect(), fenced: fenced.pop_first() })
+    }
+
+    /// What its leaders write to.
+    fn store(&self, read: &Read) -> Store {
+        let fence = |seat: &Seat| {
+            let has = |feature: &&str| seat.features.iter().any(|has| has == feature);
+            ["postgres", "sqlx"].iter().copied().find(has).map(|feature| format!("{}::fence::{feature}", seat.name))
+        };
+        match self.seat.as_ref().and_then(fence) {
+            Some(fence) => Store::Database { fence, table: read.fenced.clone(), schema: self.schema() },
+            None => Store::Http,
+        }
     }
 
     /// Files of the crate's that make its tables, as the test names them.

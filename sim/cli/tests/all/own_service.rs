@@ -103,8 +103,9 @@ fn a_crate_that_leads_by_the_seat_gets_the_test_of_the_seat() {
     for line in [
         "use fencepost::{World, database, etcd, scenarios};",
         ".service(etcd())",
-        ".store(database(\"charges\").token(\"token\").schema(fencepost_seat::fence::postgres::MIGRATION)\
-         .schema(include_str!(\"../schema.sql\")))",
+        "            database(\"charges\")\n                .token(\"token\")\n                \
+         .schema(fencepost_seat::fence::postgres::MIGRATION)\n                \
+         .schema(include_str!(\"../schema.sql\")),\n",
         ".fleet(3, by_a_seat::main)",
         ".env(\"DATABASE_URL\", \"postgres://service@store:5432/service\")",
         ".env(\"ETCD_URL\", \"http://etcd:2379\")",

@@ -1,7 +1,5 @@
 //! The test that is written.
 
-use super::{Krate, Read, Seat};
-
 /// A service of the world.
 #[derive(Clone, Copy)]
 pub struct Known {
@@ -93,17 +91,6 @@ pub enum Store {
 }
 
 impl Store {
-    pub fn of(krate: &Krate, read: &Read) -> Store {
-        let fence = |seat: &Seat| {
-            let has = |feature: &&str| seat.features.iter().any(|has| has == feature);
-            ["postgres", "sqlx"].iter().copied().find(has).map(|feature| format!("{}::fence::{feature}", seat.name))
-        };
-        match krate.seat.as_ref().and_then(fence) {
-            Some(fence) => Store::Database { fence, table: read.fenced.clone(), schema: krate.schema() },
-            None => Store::Http,
-        }
-    }
-
     /// What is left to the user.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -132,11 +119,16 @@ impl Store {
                 .to_owned();
         };
         let table = table.as_deref().unwrap_or("TABLE");
-        let made: String = schema.iter().map(|file| format!(".schema(include_str!(\"../{file}\"))")).collect();
-        let own = if made.is_empty() { ".schema(\"CREATE TABLE …\")" } else { made.as_str() };
+        let own = match schema.is_empty() {
+            true => vec!["\"CREATE TABLE …\"".to_owned()],
+            false => schema.iter().map(|file| format!("include_str!(\"../{file}\")")).collect(),
+        };
+        let made = [format!("{fence}::MIGRATION")].into_iter().chain(own);
+        let made: String = made.map(|made| format!("                .schema({made})\n")).collect();
+        let made = made.trim_end();
         format!(
             "        // Its rows have a column `token`, into which the work writes `lead.token() as i64`.\n        \
-             .store(database(\"{table}\").token(\"token\").schema({fence}::MIGRATION){own})\n"
+             .store(\n            database(\"{table}\")\n                .token(\"token\")\n{made},\n        )\n"
         )
     }
 

@@ -21,8 +21,7 @@ fn lower(figures: Figures) -> f64 {
 
 /// Who led, and when that began.
 fn led(lines: &[Line]) -> Vec<(&str, f64)> {
-    let leads = |line: &Line| line.text.strip_suffix(" leads").is_some();
-    let led = lines.iter().filter(|line| leads(line));
+    let led = lines.iter().filter(|line| line.text.ends_with(" leads"));
     led.map(|line| (&line.text[..2], line.now as f64 / 1e9)).collect()
 }
 
