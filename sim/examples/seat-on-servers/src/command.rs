@@ -92,12 +92,12 @@ fn print_failover(outcomes: &[(Storm, Outcome)]) {
             let wrote = cells(struck().map(|struck| struck.wrote).collect());
             // Both have the same number.
             let wrote = wrote.split_once(" | ").map_or("", |(_, rest)| rest);
-            println!("| {service} | {lease} s | {} | {led} | {wrote} |", fault.name());
+            println!("| {service} | {lease} s | {} | {led} | {wrote} |", fault.name(storm.service));
         }
     }
     println!();
     println!(
-        "| service | lease | killed and started again | seats | of which changed leaders | longest time without a write, p50 | p95 | max |"
+        "| service | lease | killed and started again, times | seats | of which changed leaders | longest time without a write, p50 | p95 | max |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for (storm, outcome) in outcomes {
@@ -105,7 +105,7 @@ fn print_failover(outcomes: &[(Storm, Outcome)]) {
         let lost = outcome.ridden.iter().filter(|ridden| ridden.lost).count();
         let silence = cells(outcome.ridden.iter().map(|ridden| ridden.silence).collect());
         let (seats, silence) = silence.split_once(" | ").unwrap_or_default();
-        println!("| {service} | {lease} s | {times} times | {seats} | {lost} | {silence} |");
+        println!("| {service} | {lease} s | {times} | {seats} | {lost} | {silence} |");
     }
     println!();
 }

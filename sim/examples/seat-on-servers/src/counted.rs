@@ -25,12 +25,12 @@ impl Served {
 
 /// Messages of all gRPC methods: a lease is kept alive by messages on one stream.
 fn etcd(server: &Server) -> Result<u64, Error> {
-    sum(&http(server.address, "GET", "/metrics")?, |name| name.starts_with("grpc_server_msg_received_total{"))
+    sum(&http(server.address, "GET", "/metrics", "")?, |name| name.starts_with("grpc_server_msg_received_total{"))
 }
 
 /// HTTP requests that were answered; a watch is one each time it has waited long enough, or seen a change.
 fn consul(server: &Server) -> Result<u64, Error> {
-    let metrics = http(server.address, "GET", "/v1/agent/metrics?format=prometheus")?;
+    let metrics = http(server.address, "GET", "/v1/agent/metrics?format=prometheus", "")?;
     sum(&metrics, |name| name.starts_with("consul_http_") && name.contains("_count"))
 }
 

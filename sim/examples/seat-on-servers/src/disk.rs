@@ -121,8 +121,8 @@ pub fn fill(program: PathBuf, whose: Whose) -> Result<Option<Filled>, Error> {
     let (before, reigns, began) = (fleet.told.acknowledged.len(), fleet.told.reigns, Instant::now());
     let ballast = disk.fill()?;
     if let Whose::Service(_) = whose {
-        // Somebody has to write to the service: whoever takes the leader's place.
-        stand.served.log_again();
+        stand.served.crowd();
+        // Whoever takes its place writes to the service.
         fleet.lose_leader();
     }
     fleet.watch(FULL)?;

@@ -26,10 +26,11 @@ impl Fault {
         self != Fault::Forgotten || service != Service::Raft
     }
 
-    pub fn name(self) -> &'static str {
+    pub fn name(self, service: Service) -> &'static str {
         match self {
             Fault::Kill => "`kill -9`",
             Fault::Pause => "paused",
+            Fault::CutFromService if service == Service::Raft => "cut off from the others",
             Fault::CutFromService => "cut off from the service",
             Fault::CutFromDatabase => "cut off from the database",
             Fault::Forgotten => "there, and its lease is deleted",

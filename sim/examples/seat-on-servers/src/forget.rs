@@ -18,7 +18,7 @@ pub fn forget_leader(service: Service, servers: &[SocketAddr], seat: &str) -> Re
         Service::Consul => {
             let key = format!("/v1/kv/fencepost/{seat}/.lock");
             // Only a key that is held has a session.
-            Ok(http(at, "GET", &key)?.contains("\"Session\"") && http(at, "DELETE", &key)?.ends_with("true\n"))
+            Ok(http(at, "GET", &key, "")?.contains("\"Session\"") && http(at, "DELETE", &key, "")?.ends_with("true\n"))
         }
         Service::Zookeeper => zookeeper(at, &format!("/fencepost/{seat}")),
         Service::Etcd => {
@@ -72,9 +72,10 @@ fn redis(at: SocketAddr, seat: &str) -> Result<bool, Error> {
 }
 
 /// An answer, with its head.
-pub fn http(at: SocketAddr, method: &str, path: &str) -> Result<String, Error> {
+pub fn http(at: SocketAddr, method: &str, path: &str, body: &str) -> Result<String, Error> {
     let mut stream = TcpStream::connect(at)?;
-    stream.write_all(format!("{method} {path} HTTP/1.0\r\n\r\n").as_bytes())?;
+    let length = body.len();
+    stream.write_all(format!("{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)

@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    forget::http,
     ledger::{Row, Write},
     service::Service,
 };
@@ -11,6 +12,9 @@ use std::net::SocketAddr;
 
 /// How many independent servers Redlock has.
 const SERVERS: usize = 5;
+/// A value that etcd takes, in characters of Base64, and how many of them fill its log.
+const LARGE: usize = 1 << 20;
+const CROWD: usize = 100;
 
 /// In the order in which they are dropped: the folders last.
 pub struct Stand {
@@ -72,11 +76,22 @@ impl Served {
         }
     }
 
-    /// Has PostgreSQL begin its next segment of the log, as it does when one is full; others need no telling.
-    pub fn log_again(&self) {
-        if let Served::Postgres(postgres) = self {
-            // On a full disk, it fails.
-            let _ = postgres.psql("SELECT pg_switch_wal()");
+    /// Writes to it as others do, until it takes no more: what seats write may fit into what it has reserved.
+    pub fn crowd(&self) {
+        match self {
+            // Its log goes on in a new segment.
+            Served::Postgres(postgres) => drop(postgres.psql("SELECT pg_switch_wal()")),
+            Served::Server(Service::Etcd, server) => {
+                let body = format!(r#"{{"key": "b3RoZXJz", "value": "{}"}}"#, "A".repeat(LARGE));
+                let put = || http(server.address, "POST", "/v3/kv/put", &body);
+                // More than its log and its data have room for.
+                for _ in 0..CROWD {
+                    if !put().is_ok_and(|answer| answer.contains(" 200 ")) {
+                        break;
+                    }
+                }
+            }
+            Served::Server(..) | Served::Several(_) | Served::None => {}
         }
     }
 

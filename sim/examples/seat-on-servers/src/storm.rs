@@ -11,6 +11,7 @@ use crate::{
     service::Service,
     stand::Stand,
 };
+use servers::say;
 use std::{
     path::PathBuf,
     sync::Arc,
@@ -111,13 +112,14 @@ impl Storm {
         let small = Storm::small(program, service);
         let kinds = Fault::ALL.into_iter().filter(|fault| fault.befalls(service)).count() - 1;
         let some = (2 * faults).div_ceil(5 * kinds).max(small.pauses);
-        let (pace, restarts) = (Duration::from_millis(5), (faults / 300).max(1));
-        let fleets = match service {
-            Service::Consul => 50,
+        // Whoever waits long for a lease needs many side by side, which share the machine.
+        let (fleets, pace) = match service {
+            Service::Consul => (50, small.pace),
             // Each member has a session, of which PostgreSQL has a hundred.
-            Service::PostgresLock => 20,
-            _ => 25,
+            Service::PostgresLock => (20, Duration::from_millis(5)),
+            _ => (25, Duration::from_millis(5)),
         };
+        let restarts = (faults / 300).max(1);
         Storm { fleets, kills: faults, pauses: some, others: some, restarts, pace, ..small }
     }
 
@@ -141,7 +143,10 @@ impl Storm {
     /// A fleet in which nobody writes any more, and failures of the machine's.
     pub fn play(&self) -> Result<Option<Outcome>, Error> {
         match Stand::start(self.service) {
-            Some(mut stand) => self.play_on(&mut stand).map(Some),
+            Some(mut stand) => {
+                // Told before the servers end, which may fail after that.
+                self.play_on(&mut stand).inspect_err(|why| say(&format!("{}: {why}", self.service.name()))).map(Some)
+            }
             None => Ok(None),
         }
     }

@@ -1,4 +1,4 @@
-//! The seat on real servers, for a minute: few faults of each kind, and no write lost, done twice, or accepted from a
+//! The seat on real servers, for some minutes: few faults of each kind, and no write lost, done twice, or accepted from a
 //! former leader. `cargo run --release -- storm 1000` is the same for a quarter of an hour.
 //!
 //! `FENCEPOST_SERVERS=install` installs missing servers; otherwise these tests say that they are skipped.
