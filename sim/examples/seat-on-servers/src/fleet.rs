@@ -30,6 +30,8 @@ const MEMBERS: usize = 3;
 /// A fleet in which nobody writes for longer is stuck, or for as many leases.
 const STUCK: Duration = Duration::from_secs(60);
 const STUCK_LEASES: u32 = 8;
+/// How often a fault is tried that has met no leader, or that the leader has outdone.
+const TRIED: u32 = 50;
 
 pub struct Fleet {
     program: PathBuf,
@@ -165,7 +167,13 @@ impl Fleet {
     pub fn play(&mut self, faults: &[Fault]) -> Result<(), Error> {
         for fault in faults {
             // One that met a leader whose successor already led says nothing about failover.
-            while !self.strike(*fault)? {}
+            let mut tried = 0;
+            while !self.strike(*fault)? {
+                tried += 1;
+                if tried == TRIED {
+                    return Err(format!("{fault:?} befell no leader of `{}`", self.part.seat).into());
+                }
+            }
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub fn forget_leader(service: Service, servers: &[SocketAddr], seat: &str) -> Re
         Service::Consul => {
             let key = format!("/v1/kv/fencepost/{seat}/.lock");
             // Only a key that is held has a session.
-            Ok(http(at, "GET", &key, "")?.contains("\"Session\"") && http(at, "DELETE", &key, "")?.ends_with("true\n"))
+            Ok(http(at, "GET", &key, "")?.contains("\"Session\"") && http(at, "DELETE", &key, "")?.ends_with("true"))
         }
         Service::Zookeeper => zookeeper(at, &format!("/fencepost/{seat}")),
         Service::Etcd => {

@@ -24,7 +24,7 @@ pub struct Event {
 pub struct Competitor {
     child: Child,
     /// It ends when this is closed, should this process be killed.
-    _stdin: Option<ChildStdin>,
+    stdin: Option<ChildStdin>,
     reader: Option<JoinHandle<()>>,
     /// Its ways to the servers, which end after it.
     pub links: Vec<Link>,
@@ -47,7 +47,7 @@ impl Competitor {
                 let _ = events.send(Event { at: Instant::now(), place, life, line });
             }
         });
-        Ok(Competitor { child, _stdin: stdin, reader: Some(reader), links })
+        Ok(Competitor { child, stdin, reader: Some(reader), links })
     }
 
     pub fn id(&self) -> u32 {
@@ -72,6 +72,8 @@ impl Competitor {
     /// Kills it, and waits until all that it has said is among the events.
     pub fn finish(&mut self) {
         self.kill();
+        // What it has started may have the same input, and the output that is read here.
+        self.stdin = None;
         if let Some(reader) = self.reader.take() {
             // A panic of that thread is its own.
             let _ = reader.join();
