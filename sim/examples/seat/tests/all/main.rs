@@ -175,12 +175,6 @@ fn swept_on_postgres_preferring() {
     println!("{:?}", preferring().belief_overlap(LEASE).service(postgres()).fleet(3, preferring::on_postgres).check());
 }
 
-#[test]
-fn swept_among_themselves_preferring() {
-    let world = world().scenarios([scenarios::gc_pause(), scenarios::clean_kill()]).service(quorum());
-    println!("{:?}", world.belief_overlap(NONE).fleet(3, preferring::among_themselves).check());
-}
-
 /// The one name of a cluster stands for all of its members, and the member that is cut off from the others still talks to
 /// everybody.
 #[test]
