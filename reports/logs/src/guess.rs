@@ -72,7 +72,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
         let others = match seen.others {
             0 => String::new(),
             others if seen.by_message => {
-                format!("; no line, of {others}, says what was asked for, and its messages are of no known program")
+                format!("; none of {others} lines says what was asked for")
             }
             others => format!("; --only skipped {others}"),
         };

@@ -212,8 +212,11 @@ impl Notes {
                 "Read as text of {name}, by its messages; only elections were judged. Pass --elected and --deposed if that is wrong."
             ));
         }
+        for asked in seen.asked.iter().filter(|asked| !seen.said.contains(*asked)) {
+            notes.push(format!("No line fits {asked}."));
+        }
         if seen.others > 0 && seen.by_message {
-            notes.push(format!("{} skipped: they say nothing of what was asked for.", lines(seen.others)));
+            notes.push(format!("{} skipped, which say nothing of what was asked for.", lines(seen.others)));
         } else if seen.others > 0 {
             notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
         }

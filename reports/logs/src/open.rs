@@ -10,7 +10,7 @@ use super::{
     preset::Preset,
     reading::Reading,
     source::{Format, Source},
-    surveyed::Surveyed,
+    surveyed::{Surveyed, unrotated},
     times::Unit,
     translate::Translation,
 };
@@ -101,9 +101,11 @@ impl Options {
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
         // `{file}` must distinguish the files.
+        let places: Vec<_> = files.iter().map(|file| (file.parent(), unrotated(file))).collect();
         let stems: Vec<String> = surveyed.iter().map(|file| file.stem.clone()).collect();
-        for file in &mut surveyed {
-            if stems.iter().filter(|stem| **stem == file.stem).count() > 1 {
+        for (file, place) in surveyed.iter_mut().zip(&places) {
+            // Parts of one log are of one node.
+            if stems.iter().zip(&places).any(|(stem, other)| *stem == file.stem && other != place) {
                 file.stem.clone_from(&file.name);
             }
         }
@@ -135,16 +137,15 @@ impl Options {
     fn reading_of(&self, sources: &[Source]) -> Result<Reading, LogError> {
         let mut reading = self.reading()?;
         let says_events = |pair: &String| pair.starts_with("event=");
+        // Only where nothing else can be meant.
         let open = reading.is_empty() && self.format.is_none_or(|format| format == Format::Text);
-        if open && !self.map.iter().chain(&self.set).any(says_events) {
-            let texts = sources.iter().filter(|source| source.is_text());
-            let mut found: Vec<&'static Preset> = texts.flat_map(Source::recognised).collect();
+        let open = open && self.map.is_empty() && self.word.is_empty() && self.only.is_empty();
+        if open && !self.set.iter().any(says_events) && sources.iter().all(Source::is_text) {
+            let mut found: Vec<&'static Preset> = sources.iter().flat_map(Source::recognised).collect();
             found.sort_unstable_by_key(|preset| preset.name);
             found.dedup();
-            // A program's own messages say more than those of the library that elects in it.
-            if found.iter().any(|preset| !preset.is_a_part()) {
-                found.retain(|preset| !preset.is_a_part());
-            }
+            let names: Vec<&str> = found.iter().map(|preset| preset.name).collect();
+            found.retain(|preset| !preset.within.iter().any(|program| names.contains(program)));
             if let [one, other, ..] = found[..] {
                 let what = format!("has messages of {} and of {}, which elect for themselves", one.name, other.name);
                 return Err(format!("{what}; pass --preset {} or --preset {}", one.name, other.name).into());

@@ -2,7 +2,6 @@
 
 use super::{
     LogError,
-    pattern::Pattern,
     preset::{self, Preset},
     source::{self, Format},
     times::{self, Times, Unit},
@@ -54,6 +53,9 @@ pub struct Options {
     /// Read the messages of a known program (client-go, consul, kafka, patroni, …); plain text is recognised without it
     #[cfg_attr(feature = "clap", arg(long, value_parser = preset::find, value_name = "NAME", value_delimiter = ','))]
     pub(super) preset: Vec<&'static Preset>,
+    /// The year of times that name none, as those of klog and syslog
+    #[cfg_attr(feature = "clap", arg(long, value_parser = clap::value_parser!(u32).range(1970..=2261), value_name = "YEAR"))]
+    pub(super) year: Option<u32>,
     /// How to order lines: time (the default), line (their place in the file), or a field with a number that the
     /// resource assigned; naming the time's own field sorts a file that is not in order of time
     #[cfg_attr(feature = "clap", arg(long, value_name = "time|line|FIELD"))]
@@ -125,16 +127,6 @@ impl Options {
         self
     }
 
-    /// A line of text looks like this: `--pattern`.
-    ///
-    /// # Errors
-    /// It is no pattern.
-    pub fn pattern(mut self, pattern: &str) -> Result<Self, LogError> {
-        Pattern::read(pattern, true)?;
-        self.pattern.push(pattern.to_owned());
-        Ok(self)
-    }
-
     /// A message with this text says that its node was elected: `--elected`.
     #[must_use]
     pub fn elected(mut self, pattern: &str) -> Self {
@@ -161,15 +153,6 @@ impl Options {
     pub fn refused(mut self, pattern: &str) -> Self {
         self.refused.push(pattern.to_owned());
         self
-    }
-
-    /// Reads the messages of a known program: `--preset`.
-    ///
-    /// # Errors
-    /// There is no preset of that name.
-    pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
-        self.preset.push(preset::find(name)?);
-        Ok(self)
     }
 
     /// Orders lines by `time`, `line`, or a field with a number: `--order`.

@@ -1,52 +1,35 @@
 //! What the text of a log means: which lines say that a node was elected, that it was deposed, or that a write was taken.
+//!
+//! A line that says so is never passed over: if it cannot be read, the log is refused.
 
 use super::{
     LogError,
     options::Options,
-    pattern::{Pattern, with_year, year},
-    preset::Preset,
-    rows::{self, Row, Rows},
+    pattern::{Heads, Pattern, is_without_year, month_of, with_year},
+    preset::{self, Preset, Says},
+    rows::{self, Rows},
     seen::Seen,
     text,
 };
 use serde_json::{Map, Value};
 use std::{cell::RefCell, io::BufRead, rc::Rc};
 
+type Fields = Map<String, Value>;
+
 /// The fields in which programs put their message.
-const MESSAGES: [&str; 6] = ["message", "msg", "MESSAGE", "log", "line", "body"];
+const MESSAGES: [&str; 7] = ["message", "msg", "MESSAGE", "@message", "log", "line", "body"];
 /// The fields in which loggers put the time.
 const TIMES: [&str; 7] = ["t_us", "time", "ts", "timestamp", "@timestamp", "t", "datetime"];
-/// Times without a year are of this one if no line of the file has a date.
+/// The year of times that name none, if none of the log does.
 const YEAR: u32 = 2000;
-
-/// What a message says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Says {
-    Elected,
-    Deposed,
-    Accepted,
-    Refused,
-}
-
-impl Says {
-    /// As the fields of a history.
-    fn fields(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Says::Elected => &[("event", "elected")],
-            Says::Deposed => &[("event", "deposed")],
-            Says::Accepted => &[("event", "apply"), ("verdict", "ok")],
-            Says::Refused => &[("event", "apply"), ("verdict", "fenced")],
-        }
-    }
-}
 
 /// A message that means something.
 #[derive(Clone, Debug)]
 struct Phrase {
     pattern: Pattern,
     says: Says,
-    /// A preset knows all fields that matter.
-    of: Option<&'static Preset>,
+    /// As the user has written it; empty for a preset's.
+    text: String,
 }
 
 /// How the text of a log is read.
@@ -55,18 +38,52 @@ pub struct Reading {
     /// What a line of text looks like; the usual one if there are none.
     lines: Vec<Pattern>,
     phrases: Vec<Phrase>,
+    /// Fields beside the message that say what an election is for.
+    of: Vec<&'static str>,
+    /// The year of times that name none, if the user has said it.
+    year: Option<u32>,
+    /// Whether who speaks, by the head of a line, is the node.
+    places: bool,
     /// The preset that was recognised, and not asked for.
     pub recognised: Option<&'static Preset>,
 }
 
 impl Options {
+    /// A line of text looks like this: `--pattern`.
+    ///
+    /// # Errors
+    /// It is no pattern.
+    pub fn pattern(mut self, pattern: &str) -> Result<Self, LogError> {
+        Pattern::read(pattern, true)?;
+        self.pattern.push(pattern.to_owned());
+        Ok(self)
+    }
+
+    /// Reads the messages of a known program: `--preset`.
+    ///
+    /// # Errors
+    /// There is no preset of that name.
+    pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
+        self.preset.push(preset::find(name)?);
+        Ok(self)
+    }
+
+    /// The year of times that name none: `--year`.
+    #[must_use]
+    pub fn year(mut self, year: u32) -> Self {
+        self.year = Some(year);
+        self
+    }
+
     /// How these options read text.
     ///
     /// # Errors
     /// A pattern is none.
     pub(super) fn reading(&self) -> Result<Reading, LogError> {
         let lines = self.pattern.iter().map(|text| Pattern::read(text, true)).collect::<Result<_, _>>()?;
-        let mut reading = Reading { lines, ..Reading::default() };
+        let says_node = |pair: &String| pair.starts_with("node=");
+        let places = !self.map.iter().chain(&self.set).any(says_node);
+        let mut reading = Reading { lines, year: self.year, places, ..Reading::default() };
         for (says, all) in [
             (Says::Elected, &self.elected),
             (Says::Deposed, &self.deposed),
@@ -75,7 +92,10 @@ impl Options {
         ] {
             for text in all {
                 let pattern = Pattern::read(text, false)?;
-                reading.phrases.push(Phrase { pattern, says, of: None });
+                if let Some((said, _)) = says.fields().iter().find(|(name, _)| pattern.has(name)) {
+                    return Err(format!("{} {text}: what {{{said}}} is, the option says", says.option()).into());
+                }
+                reading.phrases.push(Phrase { pattern, says, text: text.clone() });
             }
         }
         for preset in &self.preset {
@@ -85,18 +105,40 @@ impl Options {
     }
 }
 
+/// Is it a field that has a program's message?
+pub fn is_message(name: &str) -> bool {
+    MESSAGES.contains(&name)
+}
+
+/// The presets of which a text has messages.
+pub fn recognised(text: &str) -> Vec<&'static Preset> {
+    let knows = |preset: &&'static Preset| {
+        let mut reading = Reading::default();
+        reading.knows(preset).is_ok() && text.lines().any(|line| reading.is_said(line))
+    };
+    let all: Vec<&Preset> = preset::ALL.iter().filter(knows).collect();
+    let is_within = |preset: &Preset| all.iter().any(|other| preset.within.contains(&other.name));
+    all.iter().copied().filter(|preset| !is_within(preset)).collect()
+}
+
 impl Reading {
     /// Adds what a preset says.
     pub fn knows(&mut self, preset: &'static Preset) -> Result<(), LogError> {
         for (says, text) in preset.phrases {
             let pattern = Pattern::read(text, false)?;
-            self.phrases.push(Phrase { pattern, says: *says, of: Some(preset) });
+            self.phrases.push(Phrase { pattern, says: *says, text: String::new() });
         }
+        self.of.extend(preset.of);
         Ok(())
     }
 
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.phrases.is_empty()
+    }
+
+    /// Whether lines are described as a whole.
+    pub fn has_lines(&self) -> bool {
+        !self.lines.is_empty()
     }
 
     /// Whether it tells lines apart by what they say, and passes over the others.
@@ -106,122 +148,225 @@ impl Reading {
 
     /// Whether a message that means something names its node.
     pub fn names_nodes(&self) -> bool {
-        self.phrases.iter().any(|phrase| phrase.pattern.names.iter().any(|name| name == "node"))
+        self.phrases.iter().any(|phrase| phrase.pattern.has("node"))
     }
 
-    /// Whether this line is one that means something.
-    pub fn is_said(&self, line: &str) -> bool {
-        self.phrases.iter().any(|phrase| phrase.pattern.may_fit(line) && phrase.pattern.fields(line).is_some())
+    /// The user's own phrases, with their options.
+    pub fn asked(&self) -> Vec<String> {
+        let own = self.phrases.iter().filter(|phrase| !phrase.text.is_empty());
+        own.map(|phrase| format!("{} '{}'", phrase.says.option(), phrase.text)).collect()
+    }
+
+    fn is_said(&self, line: &str) -> bool {
+        self.phrases.iter().any(|phrase| phrase.pattern.fields(line).is_some())
     }
 
     /// The lines of a text, as rows. Lines that fit no pattern, or say nothing, are passed over.
     pub fn of_text(self: Rc<Self>, input: impl BufRead + 'static, seen: Rc<RefCell<Seen>>) -> Rows {
-        let (usual, mut in_year) = (Pattern::usual(), None);
+        let (heads, mut part, mut last) = (Heads::new(), String::new(), String::new());
         Box::new(rows::lines(input).filter_map(move |line| {
             let (number, bytes) = match line {
                 Ok(line) => line,
                 Err(wrong) => return Some(Err(wrong)),
             };
-            let line = String::from_utf8_lossy(&bytes);
-            let line = line.trim_end();
-            if in_year.is_none() {
-                in_year = year(line);
+            let raw = text::without_signs(&String::from_utf8_lossy(&bytes));
+            let Container { time, whole, line } = container(&raw);
+            part.push_str(line);
+            if !whole {
+                return None;
             }
-            let row = self.row(line, &usual, in_year.unwrap_or(YEAR));
-            if row.is_none() && !line.is_empty() {
-                seen.borrow_mut().others += 1;
+            let line = std::mem::take(&mut part);
+            let row = self.row(&line, time, &heads, &seen);
+            let said = row.as_ref().is_ok_and(Option::is_some);
+            if said && std::str::from_utf8(&bytes).is_err() {
+                let what = "is not UTF-8; convert the file first, as with `iconv -f LATIN1 -t UTF-8`";
+                return Some(Err((number, what.to_owned())));
             }
-            row.map(|fields| Ok((number, fields)))
+            // A copy that was shipped twice stands beside the other.
+            let copy = said && !raw.is_empty() && raw == last;
+            match row {
+                Err(what) => return Some(Err((number, what))),
+                Ok(Some(_)) if copy => seen.borrow_mut().twice += 1,
+                Ok(Some(fields)) => {
+                    last = raw;
+                    return Some(Ok((number, fields)));
+                }
+                Ok(None) if line.trim().is_empty() => {}
+                Ok(None) => seen.borrow_mut().others += 1,
+            }
+            None
         }))
     }
 
-    /// The rows that say something.
+    /// The rows that say something. Their messages are in a field.
     pub fn of_rows(self: Rc<Self>, rows: Rows, seen: Rc<RefCell<Seen>>) -> Rows {
         Box::new(rows.filter_map(move |row| {
             let (number, fields) = match row {
                 Ok(row) => row,
                 Err(wrong) => return Some(Err(wrong)),
             };
-            let said: Option<Row> = self.said(fields).map(|fields| (number, fields));
-            if said.is_none() {
-                seen.borrow_mut().others += 1;
+            if !MESSAGES.iter().any(|name| fields.get(*name).is_some_and(Value::is_string)) {
+                let what = format!(
+                    "has no message, in a field {}, although messages are asked for; judge this file without them, or pass --format \
+                     text if it is text",
+                    MESSAGES.join(", ")
+                );
+                return Some(Err((number, what)));
             }
-            said.map(Ok)
+            match self.said(fields, &seen) {
+                Ok(Some(fields)) => match seen.borrow_mut().dates(false, None, self.year) {
+                    Ok(()) => Some(Ok((number, fields))),
+                    Err(what) => Some(Err((number, what))),
+                },
+                Ok(None) => {
+                    seen.borrow_mut().others += 1;
+                    None
+                }
+                Err(what) => Some(Err((number, what))),
+            }
         }))
     }
 
-    fn row(&self, line: &str, usual: &Pattern, year: u32) -> Option<Map<String, Value>> {
-        if self.has_phrases() && !self.phrases.iter().any(|phrase| phrase.pattern.may_fit(line)) {
-            return None;
+    fn row(
+        &self,
+        line: &str,
+        outer: Option<&str>,
+        heads: &Heads,
+        seen: &RefCell<Seen>,
+    ) -> Result<Option<Fields>, String> {
+        let structured = line.starts_with('{') || text::looks_like(line);
+        if let Some(preset) = self.recognised.filter(|_| structured) {
+            return Err(format!(
+                "names its fields, so it may be a write, beside messages of {0}; pass --preset {0} if only these are to be judged",
+                preset.name
+            ));
         }
-        let whole = self.phrases.iter().filter(|phrase| phrase.pattern.names.iter().any(|name| name == "time"));
-        for phrase in whole {
+        let may = !self.has_phrases() || structured || self.phrases.iter().any(|phrase| phrase.pattern.may_fit(line));
+        if !may {
+            return Ok(None);
+        }
+        let with_time = self.phrases.iter().filter(|phrase| phrase.pattern.has("time"));
+        for phrase in with_time {
             if let Some(found) = phrase.pattern.fields(line) {
-                let mut fields = named(found, year);
-                fields
-                    .extend(phrase.says.fields().iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))));
-                return Some(fields);
+                let found = found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+                return self.dated(told(phrase.says, found), seen).map(Some);
             }
         }
-        let fields = self.fields_of(line, usual, year)?;
-        if self.has_phrases() { self.said(fields) } else { Some(fields) }
+        let fields = self.fields_of(line, outer, heads);
+        let row = match fields {
+            Some(fields) if self.has_phrases() => self.said(fields, seen)?,
+            fields => fields,
+        };
+        match row {
+            Some(fields) => self.dated(fields, seen).map(Some),
+            None if self.is_said(line) => {
+                Err("says what is asked for, but not after a time that is read; describe such lines by --pattern, with {time} and \
+                     {message}"
+                    .to_owned())
+            }
+            None => Ok(None),
+        }
     }
 
     /// The fields of a line, whatever its form.
-    fn fields_of(&self, line: &str, usual: &Pattern, year: u32) -> Option<Map<String, Value>> {
-        let within = text::bare(line);
+    fn fields_of(&self, line: &str, outer: Option<&str>, heads: &Heads) -> Option<Fields> {
+        let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
         if !self.lines.is_empty() {
-            return self.lines.iter().find_map(|pattern| pattern.fields(line)).map(|found| named(found, year));
+            let found = self.lines.iter().find_map(|pattern| pattern.fields(line))?;
+            return Some(found.into_iter().map(|(name, value)| text(name, value)).collect());
         }
-        if let Ok(fields) = rows::object(within.as_bytes()) {
-            return Some(timed(rows::flat(fields)));
+        let mut fields = if line.starts_with('{') {
+            rows::object(line.as_bytes()).ok().map(rows::flat).map(timed)?
+        } else if text::looks_like(line) {
+            text::fields(line).map(timed)?
+        } else {
+            let head = heads.of(line);
+            let time = outer.or(head.map(|head| head.time))?;
+            let message = head.map_or(line, |head| head.message);
+            let place = head.and_then(|head| head.place).filter(|_| self.places && !self.names_nodes());
+            let place = place.map(|place| text("node", place));
+            [text("time", time), text("message", message)].into_iter().chain(place).collect()
+        };
+        if let Some(outer) = outer.filter(|_| !fields.contains_key("time")) {
+            fields.insert("time".to_owned(), Value::from(outer));
         }
-        if text::looks_like(within) {
-            return text::fields(within).map(timed);
-        }
-        let found = usual.fields(within).or_else(|| usual.fields(line))?;
-        Some(named(found, year))
+        Some(fields)
     }
 
     /// What a row's message says, beside its other fields; `None` if that is nothing.
-    fn said(&self, mut fields: Map<String, Value>) -> Option<Map<String, Value>> {
-        let (name, message) = MESSAGES.iter().find_map(|name| Some((*name, fields.get(*name)?.as_str()?)))?;
-        let (phrase, found) = self.phrases.iter().find_map(|phrase| {
-            let found = phrase.pattern.may_fit(message).then(|| phrase.pattern.fields(message))?;
-            Some((phrase, found?))
-        })?;
+    fn said(&self, mut fields: Fields, seen: &RefCell<Seen>) -> Result<Option<Fields>, String> {
+        let message = MESSAGES.iter().find_map(|name| Some((*name, fields.get(*name)?.as_str()?)));
+        let Some((name, message)) = message else { return Ok(None) };
+        let fits = self.phrases.iter().filter_map(|phrase| Some((phrase, phrase.pattern.fields(message)?)));
+        let mut fits: Vec<_> = fits.collect();
+        // The one that says most.
+        fits.sort_by_key(|(phrase, _)| std::cmp::Reverse(phrase.pattern.weight));
+        let Some((phrase, found)) = fits.first() else { return Ok(None) };
+        if let Some((other, _)) = fits.get(1)
+            && other.says != phrase.says
+            && other.pattern.weight == phrase.pattern.weight
+        {
+            return Err(format!("fits {} and {}", phrase.says.option(), other.says.option()));
+        }
+        let (says, own) = (phrase.says, &phrase.text);
+        if !own.is_empty() {
+            seen.borrow_mut().said.insert(format!("{} '{own}'", says.option()));
+        }
         let found: Vec<(String, Value)> =
-            found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-        match phrase.of {
-            None => drop(fields.remove(name)),
-            Some(preset) => {
-                let kept = |name: String| match preset.fields.iter().find(|(theirs, _)| *theirs == name) {
-                    Some((_, ours)) => Some((*ours).to_owned()),
-                    None => TIMES.contains(&name.as_str()).then_some(name),
-                };
-                fields = fields.into_iter().filter_map(|(name, value)| Some((kept(name)?, value))).collect();
+            found.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        fields.remove(name);
+        for of in &self.of {
+            if let Some(value) = fields.remove(*of) {
+                fields.entry("resource").or_insert(value);
             }
         }
         fields.extend(found);
-        fields.extend(phrase.says.fields().iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))));
-        Some(fields)
+        Ok(Some(told(says, fields)))
+    }
+
+    /// The same with its time as one that is read, with a year.
+    fn dated(&self, mut fields: Fields, seen: &RefCell<Seen>) -> Result<Fields, String> {
+        let Some(time) = fields.remove("time") else { return Ok(fields) };
+        let time = match time.as_str() {
+            Some(text) => {
+                seen.borrow_mut().dates(is_without_year(text), month_of(text), self.year)?;
+                Value::from(with_year(text, self.year.unwrap_or(YEAR)))
+            }
+            None => time,
+        };
+        fields.insert("t_us".to_owned(), time);
+        Ok(fields)
     }
 }
 
-fn named(found: Vec<(&str, &str)>, year: u32) -> Map<String, Value> {
-    let field = |(name, value): (&str, &str)| match name {
-        "time" => ("t_us".to_owned(), Value::from(with_year(value, year))),
-        name => (name.to_owned(), Value::from(value)),
-    };
-    found.into_iter().map(field).collect()
+fn told(says: Says, mut fields: Fields) -> Fields {
+    fields.extend(says.fields().iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))));
+    fields
 }
 
-/// The same with the time under our name, beside lines of text whose time is.
-fn timed(mut fields: Map<String, Value>) -> Map<String, Value> {
+/// The same with the time under the name that lines of text have for it.
+fn timed(mut fields: Fields) -> Fields {
     if let Some(time) = TIMES.iter().find_map(|name| fields.remove(*name)) {
-        fields.insert("t_us".to_owned(), time);
+        fields.insert("time".to_owned(), time);
     }
     fields
+}
+
+/// A line in a file of a container runtime's, which may hold a part of the program's line.
+struct Container<'t> {
+    time: Option<&'t str>,
+    whole: bool,
+    line: &'t str,
+}
+
+fn container(raw: &str) -> Container<'_> {
+    let mut parts = raw.splitn(4, ' ');
+    match std::array::from_fn(|_| parts.next()) {
+        [Some(time), Some("stdout" | "stderr"), Some(tag @ ("F" | "P")), Some(line)] => {
+            Container { time: Some(time), whole: tag == "F", line: line.trim_end() }
+        }
+        _ => Container { time: None, whole: true, line: raw.trim_end() },
+    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,14 @@ pub struct Seen {
     pub others: u64,
     /// Were lines skipped because they say nothing of leaders or writes?
     pub by_message: bool,
+    /// The phrases that the user has asked for, and those that a line has said.
+    pub asked: Vec<String>,
+    pub said: BTreeSet<String>,
+    /// Did a line say what is asked for at a time with a year, and at one without?
+    dated: bool,
+    yearless: bool,
+    /// The months of those without, a bit each.
+    months: u16,
     /// The preset that was recognised.
     pub recognised: Option<&'static str>,
     /// Repeated lines.
@@ -90,9 +98,31 @@ impl Seen {
         }
     }
 
+    /// Notes the time of a line that says what is asked for.
+    ///
+    /// # Errors
+    /// The year of times that name none is open.
+    pub fn dates(&mut self, yearless: bool, month: Option<u8>, year: Option<u32>) -> Result<(), String> {
+        self.dated |= !yearless;
+        self.yearless |= yearless;
+        self.months |= month.map_or(0, |month| 1 << month);
+        if self.dated && self.yearless && year.is_none() {
+            return Err(
+                "has a time without a year, or with one, and another line has the other; pass --year".to_owned()
+            );
+        }
+        if self.months & (1 << 1) != 0 && self.months & (1 << 12) != 0 {
+            return Err("is of January or December, and another line of the other, without a year: which came first is open; judge \
+                        the lines of one year at a time"
+                .to_owned());
+        }
+        Ok(())
+    }
+
     /// Notes how the log's text is read.
     pub fn reads(&mut self, reading: &Reading) {
         self.by_message = reading.has_phrases();
+        self.asked = reading.asked();
         self.recognised = reading.recognised.map(|preset| preset.name);
     }
 

@@ -2,8 +2,8 @@
 
 use super::{
     LogError,
-    preset::{self, Preset},
-    reading::Reading,
+    preset::Preset,
+    reading::{self, Reading},
     rows::{self, Rows},
     seen::Seen,
     text,
@@ -62,16 +62,18 @@ fn standard_input() -> Result<Box<dyn BufRead>, String> {
     Ok(Box::new(Cursor::new(KEPT.get_or_init(|| kept)).chain(BufReader::new(io::stdin()))))
 }
 
-/// The same, decompressed if gzip or zstd has compressed it.
+/// The same, decompressed if gzip or zstd has compressed it, even twice.
 fn unpacked(mut input: Box<dyn BufRead>) -> io::Result<Box<dyn BufRead>> {
-    let begins = input.fill_buf()?;
-    if begins.starts_with(b"\x1f\x8b") {
-        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(input))));
+    loop {
+        match input.fill_buf()? {
+            [0x1f, 0x8b, ..] => input = Box::new(BufReader::new(MultiGzDecoder::new(input))),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => input = Box::new(BufReader::new(Zstd(Some(frame(input)?)))),
+            [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+                return Err(io::Error::other("it is compressed by xz or bzip2; decompress it first"));
+            }
+            _ => return Ok(input),
+        }
     }
-    if begins.starts_with(b"\x28\xb5\x2f\xfd") {
-        return Ok(Box::new(BufReader::new(Zstd(Some(frame(input)?)))));
-    }
-    Ok(input)
 }
 
 type Frame = StreamingDecoder<Box<dyn BufRead>, FrameDecoder>;
@@ -177,8 +179,17 @@ impl Source {
         reading: &Rc<Reading>,
         seen: &Rc<RefCell<Seen>>,
     ) -> Result<Rows, String> {
-        if format == Some(Format::Text) || format.is_none() && !reading.is_empty() && self.is_text() {
+        let text = !reading.is_empty() && (self.is_text() || reading.has_lines());
+        if format == Some(Format::Text) || format.is_none() && text {
             return Ok(reading.clone().of_text(self.whole(), seen.clone()));
+        }
+        if reading.has_phrases() && format.is_none() && self.format() == Format::Csv {
+            let line = String::from_utf8_lossy(self.first_line()).into_owned();
+            let delimiter = char::from(delimiter.unwrap_or_else(|| self.delimiter()));
+            if !line.split(delimiter).any(|name| reading::is_message(name.trim().trim_matches('"'))) {
+                let what = "looks like a table, and has no message, although messages are asked for; pass --format text if it is text";
+                return Err(what.to_owned());
+            }
         }
         let rows = self.rows_of(format, delimiter)?;
         Ok(if reading.has_phrases() { reading.clone().of_rows(rows, seen.clone()) } else { rows })
@@ -187,7 +198,11 @@ impl Source {
     /// Does it have lines that do not name their fields?
     pub(crate) fn is_text(&self) -> bool {
         match self.format() {
-            Format::Json => text::told(self.first_line(), false).is_some() && !self.begins.starts_with(b"{:"),
+            // Objects behind something else are messages with more behind them.
+            Format::Json if !self.begins.trim_ascii_start().starts_with(b"{") => {
+                !self.begins.trim_ascii_start().starts_with(b"[") || text::told(self.first_line(), false).is_some()
+            }
+            Format::Json => false,
             Format::Csv => text::told(self.first_line(), true).is_some(),
             Format::Logfmt | Format::Text => self.lines().any(|line| !line.is_empty() && text::fields(line).is_none()),
         }
@@ -202,7 +217,7 @@ impl Source {
 
     /// The presets whose messages its first lines have.
     pub(crate) fn recognised(&self) -> Vec<&'static Preset> {
-        preset::recognised(&String::from_utf8_lossy(&self.begins))
+        reading::recognised(&String::from_utf8_lossy(&self.begins))
     }
 
     fn rows_of(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {

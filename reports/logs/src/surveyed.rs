@@ -11,6 +11,22 @@ pub const LINES: usize = 500;
 /// How many more lines are surveyed if something is not understood.
 const LATER_MOST: usize = 2_000_000;
 
+/// A file's name without what rotation and compression add: `n1.log` for `n1.log.2.gz`, `n1.log-20260501` and itself.
+pub fn unrotated(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let mut rest = &*name;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    while let Some((shorter, end)) = rest.rsplit_once(['.', '-']) {
+        let added =
+            matches!(end, "gz" | "zst") || digits(end) && (rest.ends_with(&format!(".{end}")) || end.len() == 8);
+        if !added || shorter.is_empty() {
+            break;
+        }
+        rest = shorter;
+    }
+    rest.to_owned()
+}
+
 /// A file whose first lines were surveyed.
 pub struct Surveyed {
     pub name: String,
@@ -25,8 +41,8 @@ impl Surveyed {
     /// Surveys the first lines of a file.
     pub fn new(mut rows: rows::Rows, name: &str, file: &Path, translation: &Translation) -> Surveyed {
         let stem = match file == Path::new("-") {
-            true => "stdin".into(),
-            false => file.file_stem().unwrap_or_default().to_string_lossy(),
+            true => "stdin".to_owned(),
+            false => Path::new(&unrotated(file)).file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
         let mut first = VecDeque::new();
         while first.len() < LINES {
@@ -38,7 +54,7 @@ impl Surveyed {
                 None => break,
             }
         }
-        Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
+        Surveyed { name: name.to_owned(), stem, first, rest: rows }
     }
 
     /// The rows after the surveyed ones. They are consumed, so the file is not judged then.

@@ -108,6 +108,26 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
     (!fields.is_empty()).then_some(fields)
 }
 
+/// A line without a byte order mark, the zeros of a file that was truncated while it was written, and the colours of a
+/// terminal.
+pub fn without_signs(line: &str) -> String {
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = line.trim_end_matches(['\n', '\r']).chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => {
+                // Up to the letter that ends it: `ESC [ 31 m`.
+                if rest.clone().next() == Some('[') {
+                    rest.by_ref().skip(1).find(|c| c.is_ascii_alphabetic());
+                }
+            }
+            '\0' | '\u{feff}' => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
 /// Strips the prefix that a container runtime adds: `2026-05-01T10:00:00.000Z stdout F `.
 pub fn bare(line: &str) -> &str {
     let mut parts = line.splitn(4, ' ');

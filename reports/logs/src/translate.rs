@@ -96,7 +96,7 @@ impl Translation {
             return Ok(None);
         }
         let by = self.by.as_ref().map(|field| theirs.get(field).map(plain).unwrap_or_default());
-        let (order, whole) = (self.place(&theirs)?, self.whole(&theirs, file));
+        let (order, whole) = (self.place(&theirs)?, self.whole(&theirs, file, line));
         let (mut fields, mut unended) = (Map::new(), false);
         for (name, value) in theirs {
             if !self.seen.borrow().fields.contains(&name) {
@@ -189,7 +189,7 @@ impl Translation {
     }
 
     /// The hash of all of a line's fields.
-    fn whole(&self, theirs: &Map<String, Value>, file: &str) -> u64 {
+    fn whole(&self, theirs: &Map<String, Value>, file: &str, line: u64) -> u64 {
         let mut said = self.said.take();
         said.clear();
         theirs.iter().for_each(|(name, value)| {
@@ -198,6 +198,11 @@ impl Translation {
         });
         if self.set.iter().any(|(_, value)| value.contains("{file}")) {
             said.extend(file.as_bytes());
+        }
+        // A message has no more than a few fields of its line; what repeats was noticed when the line was read.
+        if self.seen.borrow().by_message {
+            said.extend(file.as_bytes());
+            said.extend(line.to_le_bytes());
         }
         let hash = xxh3_64(&said);
         self.said.replace(said);

@@ -1,4 +1,4 @@
-use super::super::{Judged, LogError, Options, PRESETS, Verdict};
+use super::super::{Format, Judged, LogError, Options, PRESETS, Verdict};
 use std::{fs, path::PathBuf};
 
 /// Judges files of a folder of the test's own.
@@ -79,7 +79,7 @@ fn leases_of_two_names_are_two_leaderships() {
             line(at, "Successfully acquired lease", lock) + &line("50", "Failed to renew lease", lock)
         };
         let (one, other) = (file(one, "01"), file(other, "20"));
-        let options = Options::default().preset("client-go").expect("a preset").map("t_us", "ts");
+        let options = Options::default().preset("client-go").expect("a preset").map("t_us", "ts").ignore(&["level"]);
         verdict("zap", &[("a.log", &one), ("b.log", &other)], &options)
     };
     assert_eq!(of("scheduler", "scheduler").0, Verdict::Safety);
@@ -144,7 +144,7 @@ fn text_that_says_nothing_is_no_pass() {
     let told = why("nothing", &[("a.log", text)], &Options::default());
     assert!(told.contains("--elected") && told.contains("--pattern"), "{told}");
     let told = why("nothing", &[("a.log", text)], &Options::default().elected("became leader"));
-    assert!(told.contains("no line, of 2, says"), "{told}");
+    assert!(told.contains("none of 2 lines says"), "{told}");
     // One node that led, alone, shows nothing either.
     let one = "2026-05-01 10:00:00,000 INFO: promoted self to leader by acquiring session lock\n";
     let judged = judged("one", &[("pg-1.log", one)], &Options::default().set("node", "pg-1")).expect("a log");
@@ -197,4 +197,125 @@ fn every_preset_is_in_the_docs() {
         }
         assert!(row.contains(preset.source), "{}: the row lacks its source", preset.name);
     }
+}
+
+/// What a reader who took nothing on trust found: each log is of two leaders at once, or cannot be read. None is a pass.
+#[test]
+fn what_is_said_is_never_passed_over() {
+    let stored = |line: &str| {
+        format!(
+            "2026-05-01 10:00:00.100 n1 stored i1 epoch=7\n2026-05-01 10:00:01.100 n2 stored i2 epoch=8\n\
+             {line} n1 stored i3 epoch=7\n2026-05-01 10:00:04.100 n2 stored i4 epoch=8\n"
+        )
+    };
+    let options = Options::default().accepted("{node} stored {request} epoch={token}").set("resource", "invoices");
+    let (at, safety) = ("2026-05-01 10:00:03.100", Verdict::Safety);
+    for (name, line) in [
+        ("plain", at.to_owned()),
+        ("colours", format!("\u{1b}[33m{at}\u{1b}[0m")),
+        ("pod", format!("[pod/n1-x/app] {at}")),
+        ("zeros", format!("\0\0\0{at}")),
+        ("mark", format!("\u{feff}{at}")),
+        ("container", "2026-05-01T10:00:03.100Z stderr F".to_owned()),
+        ("split", format!("2026-05-01T10:00:03.100Z stderr P {at} n1\n2026-05-01T10:00:03.101Z stderr F")),
+    ] {
+        let text = stored(&line).replace("F n1 stored", if name == "split" { "F  stored" } else { "F n1 stored" });
+        assert_eq!(
+            verdict("said", &[("a.log", &text)], &options.clone().zone("+00:00").expect("one")).0,
+            safety,
+            "{name}"
+        );
+    }
+    for (name, line, told) in [
+        ("indented", "  2026-05-01 10:00:03.100", "after a time that is read"),
+        ("month's name", "01-May-2026 10:00:03.100", "after a time that is read"),
+        ("glog with a year", "I20260501 10:00:03.100", "after a time that is read"),
+        ("pairs", "ts=2026-05-01T10:00:03Z level=warn slow=true", "after a time that is read"),
+        ("zone", "2026-05-01 10:00:03.100 CEST", "not a known form of time"),
+        ("year", "I0501 10:00:03.100", "--year"),
+    ] {
+        let told_why = why("unread", &[("a.log", &stored(line))], &options);
+        assert!(told_why.contains(told), "{name}: {told_why}");
+    }
+    let latin = [stored(at).into_bytes(), b"2026-05-01 10:00:05.100 b\xfcro stored i5 epoch=8\n".to_vec()].concat();
+    let file = std::env::temp_dir().join(format!("fencepost-latin-{}.log", std::process::id()));
+    fs::write(&file, latin).expect("a file");
+    assert!(options.judge(&[file.clone()]).err().is_some_and(|why| why.to_string().contains("iconv")));
+    fs::remove_file(&file).expect("it is ours");
+
+    // A file that names its fields is not passed over, whatever is recognised or asked for.
+    let leads =
+        |at: &str| format!("2026-05-01 10:{at}:00,000 INFO: promoted self to leader by acquiring session lock\n");
+    let json = "{\"time\":\"2026-05-01T10:00:00Z\",\"node\":\"a\",\"token\":9,\"resource\":\"r\",\"verdict\":\"ok\"}\n";
+    let told = why("beside", &[("a.log", &leads("00")), ("w.jsonl", json)], &Options::default());
+    assert!(told.contains("is text whose lines"), "{told}");
+    let told =
+        why("beside", &[("a.log", &leads("00")), ("w.jsonl", json)], &Options::default().elected("promoted self"));
+    assert!(told.contains("has no message"), "{told}");
+    let mixed = leads("00") + "time=2026-05-01T10:00:00Z node=a token=7 verdict=ok\n";
+    let told = why("pairs", &[("a.log", &mixed), ("b.log", &leads("05"))], &Options::default());
+    assert!(told.contains("may be a write"), "{told}");
+    let table = "at,node,token,verdict\n2026-05-01T10:00:00Z,a,7,ok\n";
+    let told = why("table", &[("a.log", &leads("00")), ("t.csv", table)], &Options::default().elected("promoted self"));
+    assert!(told.contains("has no message"), "{told}");
+    let banner = format!("audit log, rotated daily\n{}", stored(at));
+    let told = why("banner", &[("a.log", &banner)], &options);
+    assert!(told.contains("--format text"), "{told}");
+    assert_eq!(verdict("banner", &[("a.log", &banner)], &options.clone().format(Format::Text)).0, safety);
+}
+
+/// keepalived on two machines, whose lines have no year.
+#[test]
+fn times_and_nodes_are_no_guess() {
+    let line =
+        |at: &str, host: &str, state: &str| format!("{at} {host} Keepalived_vrrp[12]: (VI_1) Entering {state} STATE\n");
+    let judge = |name: &str, one: String, two: String| {
+        judged(name, &[("a.log", &one), ("b.log", &two)], &Options::default())
+            .map(|judged| judged.judgement.verdict)
+            .map_err(|why| why.to_string())
+    };
+    let one = |end: &str| line("Jan 12 03:10:00", "lb1", "MASTER") + &line(end, "lb1", "BACKUP");
+    assert_eq!(judge("overlap", one("Jan 12 03:20:00"), line("Jan 12 03:15:00", "lb2", "MASTER")), Ok(Verdict::Safety));
+    // A date in some message is not the year of the times.
+    let dated =
+        "Jan 12 03:00:00 lb2 kernel: BIOS 2019/03/04 10:00:00\n".to_owned() + &line("Jan 12 03:15:00", "lb2", "MASTER");
+    assert_eq!(judge("bios", one("Jan 12 03:20:00"), dated), Ok(Verdict::Safety));
+    // Two in one file, as a central log has them.
+    let central = one("Jan 12 03:20:00").replace("Jan 12 03:20", "Jan 12 03:16");
+    let (first, second) = central.split_once('\n').expect("two lines");
+    let central = format!("{first}\n{}{second}", line("Jan 12 03:15:00", "lb2", "MASTER"));
+    assert_eq!(judge("central", central, line("Jan 12 03:30:00", "lb3", "MASTER")), Ok(Verdict::Safety));
+    // A machine that comes back follows; that does not say until when it led before.
+    let back = line("Jan 12 03:10:00", "lb1", "MASTER")
+        + &line("Jan 12 03:20:00", "lb1", "BACKUP").replace("STATE", "STATE (init)");
+    assert_eq!(judge("restart", back, line("Jan 12 03:15:00", "lb2", "MASTER")), Ok(Verdict::Vacuous));
+    // Three lines of one second are three changes.
+    let again = line("Jan 12 03:10:44", "lb1", "MASTER");
+    let flaps =
+        again.clone() + &line("Jan 12 03:10:44", "lb1", "BACKUP") + &again + &line("Jan 12 03:20:00", "lb1", "BACKUP");
+    let other = line("Jan 12 03:15:00", "lb2", "MASTER") + &line("Jan 12 03:16:00", "lb2", "BACKUP");
+    assert_ne!(judge("flap", flaps, other), Ok(Verdict::Pass));
+    // Over New Year.
+    let (old, new) = (line("Dec 31 23:00:00", "lb1", "MASTER"), line("Jan  1 00:10:00", "lb2", "MASTER"));
+    let told = judge("new year", old + &line("Jan  1 00:20:00", "lb1", "BACKUP"), new).expect_err("it is open");
+    assert!(told.contains("which came first is open"), "{told}");
+    // Parts of one log are of one node.
+    let parts = [("n1.log", "2026-05-01 10:00:05 leads\n"), ("n1.log.1", "2026-05-01 10:00:00 leads\n")];
+    assert_eq!(verdict("parts", &parts, &Options::default().elected("leads")).0, Verdict::Vacuous);
+}
+
+/// What fits two options says what the longer one says, and what fits nothing is told.
+#[test]
+fn options_that_do_not_fit_are_told() {
+    let text = "2026-05-01 10:00:00 n1 is leader\n2026-05-01 10:00:05 n1 is leader no more\n2026-05-01 10:00:06 n2 is leader\n";
+    let options =
+        Options::default().elected("{node} is leader").deposed("{node} is leader no more").accepted("savd {request}");
+    let log = judged("two", &[("a.log", text)], &options).expect("a log");
+    assert_eq!(log.judgement.verdict, Verdict::Pass, "{:?}", log.notes);
+    assert!(log.notes.iter().any(|note| note.contains("No line fits --accepted 'savd {request}'")), "{:?}", log.notes);
+    let told = why("kinds", &[("a.log", text)], &Options::default().accepted("{node} {verdict} is leader"));
+    assert!(told.contains("the option says"), "{told}");
+    let told =
+        why("same", &[("a.log", text)], &Options::default().elected("{node} is leader").deposed("{node} is leader"));
+    assert!(told.contains("fits --elected and --deposed"), "{told}");
 }
