@@ -98,6 +98,13 @@ impl Notes {
         let seen = seen.borrow();
         let why = match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
             Some((ours, theirs)) => format!("--map {ours}={theirs}: no line has a field `{theirs}`"),
+            None if let Some(asked) = seen.asked.iter().find(|asked| {
+                !seen.said.contains(*asked)
+                    && ["--elected", "--accepted"].iter().any(|option| asked.starts_with(option))
+            }) =>
+            {
+                format!("{asked}: no line fits; remove it, or mend it")
+            }
             None if self.said.is_some() && seen.counted == 0 && seen.zoned + seen.bare > 0 => {
                 "--time-unit has no effect: every time is a date and time, which needs no unit; remove it".to_owned()
             }

@@ -2,7 +2,7 @@
 
 use super::{
     LogError,
-    preset::{self, Preset},
+    preset::Preset,
     source::{self, Format},
     times::{self, Times, Unit},
     translate::Translation,
@@ -51,7 +51,7 @@ pub struct Options {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
     pub(super) refused: Vec<String>,
     /// Read the messages of a known program (client-go, consul, kafka, patroni, …); plain text is recognised without it
-    #[cfg_attr(feature = "clap", arg(long, value_parser = preset::find, value_name = "NAME", value_delimiter = ','))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = super::preset::find, value_name = "NAME", value_delimiter = ','))]
     pub(super) preset: Vec<&'static Preset>,
     /// The year of times that name none, as those of klog and syslog
     #[cfg_attr(feature = "clap", arg(long, value_parser = clap::value_parser!(u32).range(1970..=2261), value_name = "YEAR"))]

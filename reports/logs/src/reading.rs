@@ -64,7 +64,7 @@ impl Options {
     /// # Errors
     /// There is no preset of that name.
     pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
-        self.preset.push(preset::find(name)?);
+        self.preset.push(super::preset::find(name)?);
         Ok(self)
     }
 
@@ -176,7 +176,7 @@ impl Reading {
                 return None;
             }
             let line = std::mem::take(&mut part);
-            let row = self.row(&line, time, &heads, &seen);
+            let row = self.row(line.trim_end(), time, &heads, &seen);
             let said = row.as_ref().is_ok_and(Option::is_some);
             if said && std::str::from_utf8(&bytes).is_err() {
                 let what = "is not UTF-8; convert the file first, as with `iconv -f LATIN1 -t UTF-8`";
@@ -363,7 +363,7 @@ fn container(raw: &str) -> Container<'_> {
     let mut parts = raw.splitn(4, ' ');
     match std::array::from_fn(|_| parts.next()) {
         [Some(time), Some("stdout" | "stderr"), Some(tag @ ("F" | "P")), Some(line)] => {
-            Container { time: Some(time), whole: tag == "F", line: line.trim_end() }
+            Container { time: Some(time), whole: tag == "F", line }
         }
         _ => Container { time: None, whole: true, line: raw.trim_end() },
     }

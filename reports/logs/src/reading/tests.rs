@@ -217,9 +217,9 @@ fn what_is_said_is_never_passed_over() {
         ("zeros", format!("\0\0\0{at}")),
         ("mark", format!("\u{feff}{at}")),
         ("container", "2026-05-01T10:00:03.100Z stderr F".to_owned()),
-        ("split", format!("2026-05-01T10:00:03.100Z stderr P {at} n1\n2026-05-01T10:00:03.101Z stderr F")),
+        ("split", format!("2026-05-01T10:00:03.100Z stderr P {at} n1 \n2026-05-01T10:00:03.101Z stderr F")),
     ] {
-        let text = stored(&line).replace("F n1 stored", if name == "split" { "F  stored" } else { "F n1 stored" });
+        let text = stored(&line).replace("F n1 stored", if name == "split" { "F stored" } else { "F n1 stored" });
         assert_eq!(
             verdict("said", &[("a.log", &text)], &options.clone().zone("+00:00").expect("one")).0,
             safety,
@@ -309,10 +309,12 @@ fn times_and_nodes_are_no_guess() {
 fn options_that_do_not_fit_are_told() {
     let text = "2026-05-01 10:00:00 n1 is leader\n2026-05-01 10:00:05 n1 is leader no more\n2026-05-01 10:00:06 n2 is leader\n";
     let options =
-        Options::default().elected("{node} is leader").deposed("{node} is leader no more").accepted("savd {request}");
+        Options::default().elected("{node} is leader").deposed("{node} is leader no more").refused("savd {request}");
     let log = judged("two", &[("a.log", text)], &options).expect("a log");
     assert_eq!(log.judgement.verdict, Verdict::Pass, "{:?}", log.notes);
-    assert!(log.notes.iter().any(|note| note.contains("No line fits --accepted 'savd {request}'")), "{:?}", log.notes);
+    assert!(log.notes.iter().any(|note| note.contains("No line fits --refused 'savd {request}'")), "{:?}", log.notes);
+    let typed = Options::default().elected("{node} is leader").accepted("savd {request}");
+    assert!(why("typed", &[("a.log", text)], &typed).contains("no line fits"));
     let told = why("kinds", &[("a.log", text)], &Options::default().accepted("{node} {verdict} is leader"));
     assert!(told.contains("the option says"), "{told}");
     let told =
