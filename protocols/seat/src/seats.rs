@@ -18,8 +18,7 @@ pub struct Seats<B: Backend> {
 
 impl<B: Backend> Settings<B> {
     /// `count` seats instead of one, for this member of the fleet: `NAME-0`, `NAME-1` and so on, on one connection (on
-    /// Consul, on two each). All
-    /// members need the same [members](Settings::members).
+    /// Consul, on two each). All members need the same [members](Settings::members).
     ///
     /// # Errors
     /// Settings that cannot work.
