@@ -194,7 +194,6 @@ impl Notes {
     pub fn sentences(&self) -> Vec<String> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let (seen, mut notes) = (seen.borrow(), Vec::new());
-        let lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
         if let Some(unit) = self.unit {
             notes.push(format!("Numeric times were read as {unit} since 1970; pass --time-unit if that is wrong."));
         }
@@ -214,19 +213,7 @@ impl Notes {
                 lines(seen.bare)
             ));
         }
-        if let Some(name) = seen.recognised {
-            notes.push(format!(
-                "Read as text of {name}, by its messages; only elections were judged. Pass --elected and --deposed if that is wrong."
-            ));
-        }
-        for asked in seen.asked.iter().filter(|asked| !seen.said.contains(*asked)) {
-            notes.push(format!("No line fits {asked}."));
-        }
-        if seen.others > 0 && seen.by_message {
-            notes.push(format!("{} skipped, which say nothing of what was asked for.", lines(seen.others)));
-        } else if seen.others > 0 {
-            notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
-        }
+        notes.extend(skipped(&seen));
         if seen.led.len() > 1 {
             let led: Vec<String> =
                 seen.led.iter().enumerate().map(|(group, name)| format!("{group} is {name}")).collect();
@@ -264,6 +251,29 @@ impl Notes {
         }
         notes
     }
+}
+
+/// What was not judged, and by what lines were told apart.
+fn skipped(seen: &Seen) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(name) = seen.recognised {
+        notes.push(format!(
+            "Read as text of {name}, by its messages; only elections were judged. Pass --elected and --deposed if that is wrong."
+        ));
+    }
+    for asked in seen.asked.iter().filter(|asked| !seen.said.contains(*asked)) {
+        notes.push(format!("No line fits {asked}."));
+    }
+    if seen.others > 0 && seen.by_message {
+        notes.push(format!("{} skipped, which say nothing of what was asked for.", lines(seen.others)));
+    } else if seen.others > 0 {
+        notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
+    }
+    notes
+}
+
+fn lines(n: u64) -> String {
+    if n == 1 { "1 line".to_owned() } else { format!("{n} lines") }
 }
 
 /// A duration as options accept it.

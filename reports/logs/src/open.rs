@@ -7,7 +7,8 @@ use super::{
     merged::{self, Merged, Order},
     notes::Notes,
     options::Options,
-    preset::Preset,
+    pattern::Pattern,
+    preset::{self, Preset, Says},
     reading::Reading,
     source::{Format, Source},
     surveyed::{Surveyed, unrotated},
@@ -41,6 +42,32 @@ impl Lines for Whole {
 }
 
 impl Options {
+    /// A line of text looks like this: `--pattern`.
+    ///
+    /// # Errors
+    /// It is no pattern.
+    pub fn pattern(mut self, pattern: &str) -> Result<Self, LogError> {
+        Pattern::read(pattern, true)?;
+        self.pattern.push(pattern.to_owned());
+        Ok(self)
+    }
+
+    /// Reads the messages of a known program: `--preset`.
+    ///
+    /// # Errors
+    /// There is no preset of that name.
+    pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
+        self.preset.push(preset::find(name)?);
+        Ok(self)
+    }
+
+    /// The year of times that name none: `--year`.
+    #[must_use]
+    pub fn year(mut self, year: u32) -> Self {
+        self.year = Some(year);
+        self
+    }
+
     /// Opens `files` as one log.
     ///
     /// # Errors
@@ -91,7 +118,7 @@ impl Options {
         if reading.has_phrases() && files.len() > 1 && !reading.names_nodes() && !translation.names("node") {
             translation.set.push(("node".to_owned(), "{file}".to_owned()));
         }
-        seen.borrow_mut().reads(&reading);
+        seen.borrow_mut().reads(reading.has_phrases(), reading.asked(), reading.recognised.map(|preset| preset.name));
         translation.named_time().clone_into(&mut seen.borrow_mut().time);
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
@@ -131,6 +158,23 @@ impl Options {
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
         let notes = notes.of_times_in(self.time_unit).read_again(self, files);
         Ok((if let Some(header) = header { lines.of_history(header) } else { lines }, notes))
+    }
+
+    /// How these options read text.
+    fn reading(&self) -> Result<Reading, LogError> {
+        let lines = self.pattern.iter().map(|text| Pattern::read(text, true)).collect::<Result<_, _>>()?;
+        let says_node = |pair: &String| pair.starts_with("node=");
+        let mut reading = Reading::of_lines(lines, self.year, !self.map.iter().chain(&self.set).any(says_node));
+        for (says, all) in [
+            (Says::Elected, &self.elected),
+            (Says::Deposed, &self.deposed),
+            (Says::Accepted, &self.accepted),
+            (Says::Refused, &self.refused),
+        ] {
+            all.iter().try_for_each(|text| reading.hears(says, text))?;
+        }
+        self.preset.iter().try_for_each(|preset| reading.knows(preset))?;
+        Ok(reading)
     }
 
     /// How the text of these files is read: as the options say, or else by the presets that are recognised.

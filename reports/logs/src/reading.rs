@@ -4,7 +4,6 @@
 
 use super::{
     LogError,
-    options::Options,
     pattern::{Heads, Pattern, is_without_year, month_of, with_year},
     preset::{self, Preset, Says},
     rows::{self, Rows},
@@ -48,63 +47,6 @@ pub struct Reading {
     pub recognised: Option<&'static Preset>,
 }
 
-impl Options {
-    /// A line of text looks like this: `--pattern`.
-    ///
-    /// # Errors
-    /// It is no pattern.
-    pub fn pattern(mut self, pattern: &str) -> Result<Self, LogError> {
-        Pattern::read(pattern, true)?;
-        self.pattern.push(pattern.to_owned());
-        Ok(self)
-    }
-
-    /// Reads the messages of a known program: `--preset`.
-    ///
-    /// # Errors
-    /// There is no preset of that name.
-    pub fn preset(mut self, name: &str) -> Result<Self, LogError> {
-        self.preset.push(super::preset::find(name)?);
-        Ok(self)
-    }
-
-    /// The year of times that name none: `--year`.
-    #[must_use]
-    pub fn year(mut self, year: u32) -> Self {
-        self.year = Some(year);
-        self
-    }
-
-    /// How these options read text.
-    ///
-    /// # Errors
-    /// A pattern is none.
-    pub(super) fn reading(&self) -> Result<Reading, LogError> {
-        let lines = self.pattern.iter().map(|text| Pattern::read(text, true)).collect::<Result<_, _>>()?;
-        let says_node = |pair: &String| pair.starts_with("node=");
-        let places = !self.map.iter().chain(&self.set).any(says_node);
-        let mut reading = Reading { lines, year: self.year, places, ..Reading::default() };
-        for (says, all) in [
-            (Says::Elected, &self.elected),
-            (Says::Deposed, &self.deposed),
-            (Says::Accepted, &self.accepted),
-            (Says::Refused, &self.refused),
-        ] {
-            for text in all {
-                let pattern = Pattern::read(text, false)?;
-                if let Some((said, _)) = says.fields().iter().find(|(name, _)| pattern.has(name)) {
-                    return Err(format!("{} {text}: what {{{said}}} is, the option says", says.option()).into());
-                }
-                reading.phrases.push(Phrase { pattern, says, text: text.clone() });
-            }
-        }
-        for preset in &self.preset {
-            reading.knows(preset)?;
-        }
-        Ok(reading)
-    }
-}
-
 /// Is it a field that has a program's message?
 pub fn is_message(name: &str) -> bool {
     MESSAGES.contains(&name)
@@ -122,6 +64,24 @@ pub fn recognised(text: &str) -> Vec<&'static Preset> {
 }
 
 impl Reading {
+    /// Reads lines of text by these patterns.
+    pub fn of_lines(lines: Vec<Pattern>, year: Option<u32>, places: bool) -> Reading {
+        Reading { lines, year, places, ..Reading::default() }
+    }
+
+    /// Adds a pattern for a message, as the user has written it.
+    ///
+    /// # Errors
+    /// It is no pattern, or names what the option says.
+    pub fn hears(&mut self, says: Says, text: &str) -> Result<(), LogError> {
+        let pattern = Pattern::read(text, false)?;
+        if let Some((said, _)) = says.fields().iter().find(|(name, _)| pattern.has(name)) {
+            return Err(format!("{} {text}: what {{{said}}} is, the option says", says.option()).into());
+        }
+        self.phrases.push(Phrase { pattern, says, text: text.to_owned() });
+        Ok(())
+    }
+
     /// Adds what a preset says.
     pub fn knows(&mut self, preset: &'static Preset) -> Result<(), LogError> {
         for (says, text) in preset.phrases {

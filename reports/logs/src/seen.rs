@@ -2,7 +2,6 @@
 
 use super::{
     opaque::Opaque,
-    reading::Reading,
     values::{REQUEST, is_request, plain},
 };
 use serde_json::{Map, Value};
@@ -102,7 +101,7 @@ impl Seen {
     ///
     /// # Errors
     /// The year of times that name none is open.
-    pub fn dates(&mut self, yearless: bool, month: Option<u8>, year: Option<u32>) -> Result<(), String> {
+    pub(crate) fn dates(&mut self, yearless: bool, month: Option<u8>, year: Option<u32>) -> Result<(), String> {
         self.dated |= !yearless;
         self.yearless |= yearless;
         self.months |= month.map_or(0, |month| 1 << month);
@@ -120,10 +119,8 @@ impl Seen {
     }
 
     /// Notes how the log's text is read.
-    pub fn reads(&mut self, reading: &Reading) {
-        self.by_message = reading.has_phrases();
-        self.asked = reading.asked();
-        self.recognised = reading.recognised.map(|preset| preset.name);
+    pub fn reads(&mut self, by_message: bool, asked: Vec<String>, recognised: Option<&'static str>) {
+        (self.by_message, self.asked, self.recognised) = (by_message, asked, recognised);
     }
 
     /// A history's name for a request.
