@@ -12,8 +12,9 @@ pub struct Resigner {
 }
 
 impl Resigner {
-    /// Asks the leader to finish: [`Lead::resigning`] resolves, and [`Seat::serve`] releases the lease once the work
-    /// has ended, or after [`Settings::drain`](crate::Settings::drain). Has no effect on a member that does not lead.
+    /// Asks the leader to finish: [`Lead::resigning`](crate::Lead::resigning) resolves, and
+    /// [`Seat::serve`](crate::Seat::serve) releases the lease once the work has ended, or after
+    /// [`Settings::drain`](crate::Settings::drain). Has no effect on a member that does not lead.
     pub fn resign(&self) {
         self.ask(Successor::Anybody);
     }

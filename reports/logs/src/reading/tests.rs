@@ -176,7 +176,7 @@ fn compressed_logs_are_read_whole() {
         let file = folder.join(name);
         fs::write(&file, &all).expect("a file");
         let options = Options::default().elected("{node} leads").deposed("{node} stops");
-        let judged = options.judge(&[file.clone()]).expect("a log");
+        let judged = options.judge(std::slice::from_ref(&file)).expect("a log");
         assert_eq!(judged.judgement.verdict, Verdict::Safety, "{name}");
         // A file that was cut off is no shorter log.
         fs::write(&file, &all[..all.len() - 9]).expect("a file");
@@ -240,7 +240,7 @@ fn what_is_said_is_never_passed_over() {
     let latin = [stored(at).into_bytes(), b"2026-05-01 10:00:05.100 b\xfcro stored i5 epoch=8\n".to_vec()].concat();
     let file = std::env::temp_dir().join(format!("fencepost-latin-{}.log", std::process::id()));
     fs::write(&file, latin).expect("a file");
-    assert!(options.judge(&[file.clone()]).err().is_some_and(|why| why.to_string().contains("iconv")));
+    assert!(options.judge(std::slice::from_ref(&file)).err().is_some_and(|why| why.to_string().contains("iconv")));
     fs::remove_file(&file).expect("it is ours");
 
     // A file that names its fields is not passed over, whatever is recognised or asked for.
