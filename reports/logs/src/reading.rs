@@ -31,6 +31,18 @@ struct Phrase {
     text: String,
 }
 
+impl Phrase {
+    /// As it is asked for; `None` if a preset has it.
+    fn asked(&self) -> Option<String> {
+        (!self.text.is_empty()).then(|| format!("{} '{}'", self.says.option(), self.text))
+    }
+
+    /// Notes that a line says it.
+    fn noted(&self, seen: &RefCell<Seen>) {
+        seen.borrow_mut().said.extend(self.asked());
+    }
+}
+
 /// How the text of a log is read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
@@ -113,8 +125,7 @@ impl Reading {
 
     /// The user's own phrases, with their options.
     pub fn asked(&self) -> Vec<String> {
-        let own = self.phrases.iter().filter(|phrase| !phrase.text.is_empty());
-        own.map(|phrase| format!("{} '{}'", phrase.says.option(), phrase.text)).collect()
+        self.phrases.iter().filter_map(Phrase::asked).collect()
     }
 
     fn is_said(&self, line: &str) -> bool {
@@ -123,19 +134,26 @@ impl Reading {
 
     /// The lines of a text, as rows. Lines that fit no pattern, or say nothing, are passed over.
     pub fn of_text(self: Rc<Self>, input: impl BufRead + 'static, seen: Rc<RefCell<Seen>>) -> Rows {
-        let (heads, mut part, mut last) = (Heads::new(), String::new(), String::new());
-        Box::new(rows::lines(input).filter_map(move |line| {
+        let (heads, mut last, mut end) = (Heads::new(), String::new(), 0);
+        // Of each stream of a container's.
+        let mut parts: [String; 3] = Default::default();
+        Box::new(rows::lines(input).map(Some).chain([None]).filter_map(move |line| {
             let (number, bytes) = match line {
-                Ok(line) => line,
-                Err(wrong) => return Some(Err(wrong)),
+                Some(Ok(line)) => line,
+                Some(Err(wrong)) => return Some(Err(wrong)),
+                None => {
+                    let cut = parts.iter().any(|part| self.is_said(part));
+                    return cut.then(|| Err((end, "says what is asked for, and its end is missing".to_owned())));
+                }
             };
+            end = number;
             let raw = text::without_signs(&String::from_utf8_lossy(&bytes));
-            let Container { time, whole, line } = container(&raw);
-            part.push_str(line);
+            let Container { time, stream, whole, line } = container(&raw);
+            parts[stream].push_str(line);
             if !whole {
                 return None;
             }
-            let line = std::mem::take(&mut part);
+            let line = std::mem::take(&mut parts[stream]);
             let row = self.row(line.trim_end(), time, &heads, &seen);
             let said = row.as_ref().is_ok_and(Option::is_some);
             if said && std::str::from_utf8(&bytes).is_err() {
@@ -173,7 +191,7 @@ impl Reading {
                 );
                 return Some(Err((number, what)));
             }
-            match self.said(fields, &seen) {
+            match self.said(Some(fields), None, &seen) {
                 Ok(Some(fields)) => match seen.borrow_mut().dates(false, None, self.year) {
                     Ok(()) => Some(Ok((number, fields))),
                     Err(what) => Some(Err((number, what))),
@@ -205,18 +223,8 @@ impl Reading {
         if !may {
             return Ok(None);
         }
-        let with_time = self.phrases.iter().filter(|phrase| phrase.pattern.has("time"));
-        for phrase in with_time {
-            if let Some(found) = phrase.pattern.fields(line) {
-                let found = found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-                return self.dated(told(phrase.says, found), seen).map(Some);
-            }
-        }
         let fields = self.fields_of(line, outer, heads);
-        let row = match fields {
-            Some(fields) if self.has_phrases() => self.said(fields, seen)?,
-            fields => fields,
-        };
+        let row = if self.has_phrases() { self.said(fields, Some(line), seen)? } else { fields };
         match row {
             Some(fields) => self.dated(fields, seen).map(Some),
             None if self.is_said(line) => {
@@ -253,28 +261,31 @@ impl Reading {
         Some(fields)
     }
 
-    /// What a row's message says, beside its other fields; `None` if that is nothing.
-    fn said(&self, mut fields: Fields, seen: &RefCell<Seen>) -> Result<Option<Fields>, String> {
-        let message = MESSAGES.iter().find_map(|name| Some((*name, fields.get(*name)?.as_str()?)));
-        let Some((name, message)) = message else { return Ok(None) };
-        let fits = self.phrases.iter().filter_map(|phrase| Some((phrase, phrase.pattern.fields(message)?)));
+    /// What a row's message says, beside its other fields, or what its whole line says; `None` if that is nothing.
+    fn said(&self, fields: Option<Fields>, line: Option<&str>, seen: &RefCell<Seen>) -> Result<Option<Fields>, String> {
+        let mut fields = fields.unwrap_or_default();
+        let name = MESSAGES.into_iter().find(|name| fields.get(*name).is_some_and(Value::is_string));
+        let message = name.and_then(|name| fields[name].as_str());
+        let fits = self.phrases.iter().filter_map(|phrase| {
+            let text = if phrase.pattern.has("time") { line } else { message };
+            Some((phrase, phrase.pattern.fields(text?)?))
+        });
         let mut fits: Vec<_> = fits.collect();
         // The one that says most.
         fits.sort_by_key(|(phrase, _)| std::cmp::Reverse(phrase.pattern.weight));
         let Some((phrase, found)) = fits.first() else { return Ok(None) };
-        if let Some((other, _)) = fits.get(1)
-            && other.says != phrase.says
-            && other.pattern.weight == phrase.pattern.weight
-        {
+        let as_much = fits.iter().take_while(|(other, _)| other.pattern.weight == phrase.pattern.weight);
+        if let Some((other, _)) = as_much.into_iter().find(|(other, _)| other.says != phrase.says) {
             return Err(format!("fits {} and {}", phrase.says.option(), other.says.option()));
         }
-        let (says, own) = (phrase.says, &phrase.text);
-        if !own.is_empty() {
-            seen.borrow_mut().said.insert(format!("{} '{own}'", says.option()));
-        }
+        phrase.noted(seen);
+        let (says, is_whole) = (phrase.says, phrase.pattern.has("time"));
         let found: Vec<(String, Value)> =
             found.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
-        fields.remove(name);
+        if is_whole {
+            fields.clear();
+        }
+        fields.remove(name.unwrap_or_default());
         for of in &self.of {
             if let Some(value) = fields.remove(*of) {
                 fields.entry("resource").or_insert(value);
@@ -315,6 +326,8 @@ fn timed(mut fields: Fields) -> Fields {
 /// A line in a file of a container runtime's, which may hold a part of the program's line.
 struct Container<'t> {
     time: Option<&'t str>,
+    /// Of which stream it is.
+    stream: usize,
     whole: bool,
     line: &'t str,
 }
@@ -322,10 +335,10 @@ struct Container<'t> {
 fn container(raw: &str) -> Container<'_> {
     let mut parts = raw.splitn(4, ' ');
     match std::array::from_fn(|_| parts.next()) {
-        [Some(time), Some("stdout" | "stderr"), Some(tag @ ("F" | "P")), Some(line)] => {
-            Container { time: Some(time), whole: tag == "F", line }
+        [Some(time), Some(stream @ ("stdout" | "stderr")), Some(tag @ ("F" | "P")), Some(line)] => {
+            Container { time: Some(time), stream: usize::from(stream == "stderr"), whole: tag == "F", line }
         }
-        _ => Container { time: None, whole: true, line: raw.trim_end() },
+        _ => Container { time: None, stream: 2, whole: true, line: raw.trim_end() },
     }
 }
 

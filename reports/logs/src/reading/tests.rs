@@ -315,6 +315,15 @@ fn options_that_do_not_fit_are_told() {
     assert!(log.notes.iter().any(|note| note.contains("No line fits --refused 'savd {request}'")), "{:?}", log.notes);
     let typed = Options::default().elected("{node} is leader").accepted("savd {request}");
     assert!(why("typed", &[("a.log", text)], &typed).contains("no line fits"));
+    // A pattern with a time is of the whole line, and has been fitted, too.
+    let whole = Options::default().elected("{time} {node} is leader").deposed("{node} is leader no more");
+    assert_ne!(verdict("whole", &[("a.log", text)], &whole).0, Verdict::Vacuous);
+    let three = Options::default().elected("is leader").elected("n1 is le").deposed("is leader");
+    assert!(why("three", &[("a.log", text)], &three).contains("fits --elected and --deposed"));
+    let parts = "2026-05-01T10:00:00Z stdout P n1 is \n2026-05-01T10:00:01Z stderr F n2 is up\n\
+                 2026-05-01T10:00:02Z stdout F leader\n2026-05-01T10:00:05Z stderr P n2 is leader";
+    let told = why("parts", &[("a.log", parts)], &Options::default().elected("{node} is leader"));
+    assert!(told.contains("its end is missing"), "{told}");
     let told = why("kinds", &[("a.log", text)], &Options::default().accepted("{node} {verdict} is leader"));
     assert!(told.contains("the option says"), "{told}");
     let told =
