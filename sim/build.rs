@@ -8,7 +8,6 @@ fn main() {
     println!("cargo:rustc-env=FENCEPOST_RUSTC={}", String::from_utf8_lossy(&version).trim_end());
     println!("cargo:rustc-env=FENCEPOST_TARGET={}", env::var("TARGET").unwrap_or_default());
     println!("cargo:rustc-env=FENCEPOST_LOCK={}", lock().display());
-    println!("cargo:rerun-if-changed=build.rs");
 }
 
 /// The versions that the library was tested with: the repository's, or those beside it in a package of the registry.

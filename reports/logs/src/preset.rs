@@ -34,6 +34,14 @@ impl Says {
     }
 }
 
+/// What a line says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    pub says: Says,
+    /// The fields in the message: `node`, `token` and others.
+    pub fields: Vec<(String, String)>,
+}
+
 /// The messages of one program, or of one library.
 ///
 /// A message that a program also logs when it starts, such as that it follows another one, is no deposition: after a crash

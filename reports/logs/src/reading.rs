@@ -5,7 +5,7 @@
 use super::{
     LogError,
     pattern::{Heads, Pattern, is_without_year, month_of, with_year},
-    preset::{self, Preset, Says},
+    preset::{self, Message, Preset, Says},
     rows::{self, Rows},
     seen::Seen,
     text,
@@ -203,6 +203,20 @@ impl Reading {
                 Err(what) => Some(Err((number, what))),
             }
         }))
+    }
+
+    /// What a line says, whatever its form, with or without a time.
+    pub fn message_of(&self, line: &str, heads: &Heads) -> Option<Message> {
+        if !self.phrases.iter().any(|phrase| phrase.pattern.may_fit(line)) && !line.starts_with('{') {
+            return None;
+        }
+        let fields = self.fields_of(line, None, heads);
+        let message = fields.as_ref().and_then(|fields| MESSAGES.iter().find_map(|name| fields.get(*name)?.as_str()));
+        let text = message.unwrap_or(line);
+        let fits = self.phrases.iter().filter_map(|phrase| Some((phrase, phrase.pattern.fields(text)?)));
+        let (phrase, found) = fits.max_by_key(|(phrase, _)| phrase.pattern.weight)?;
+        let fields = found.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Some(Message { says: phrase.says, fields })
     }
 
     fn row(

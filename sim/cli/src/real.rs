@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod chaos;
 mod cluster;
+mod drill;
 mod measure;
 mod node;
 mod process;
@@ -42,7 +43,9 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Cluster(args) => cluster::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
+        Command::Drill(args) => drill::run(&args),
         Command::Measure(what) => measure::run(&what),
+        Command::Kept { program } => Ok(leash::keep(&program)?),
         Command::Leashed { program } => match leash::become_program(&program)? {},
     }
 }

@@ -9,6 +9,7 @@
 pub mod cluster;
 pub mod control;
 pub mod director;
+pub mod drill;
 pub mod error;
 pub mod history;
 mod keepalive;
@@ -20,3 +21,4 @@ pub mod secret;
 pub mod service;
 pub mod spec;
 pub mod stalls;
+mod tree;

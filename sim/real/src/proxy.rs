@@ -6,7 +6,6 @@
 //! Every link is a TCP connection, which limits how a plan's network shows: latency and jitter delay each chunk without
 //! reordering, a lost segment holds up everything behind it until it is resent, and duplication and reordering never
 //! show. Latencies below [`FINEST`] are ignored: loopback and the proxy cost that much anyway.
-//! duplicates or reorders never shows. A latency below [`FINEST`] is what loopback and the proxy cost anyhow.
 
 use crate::keepalive;
 use std::{
@@ -24,7 +23,7 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::{AbortHandle, JoinSet},
     time::Instant,
 };
@@ -89,6 +88,17 @@ impl Gate {
     }
 }
 
+/// Where in the bytes that the connecting side sends something begins that has to be asked about, if anything does.
+pub type Find = Box<dyn FnMut(&[u8]) -> Option<usize> + Send>;
+
+/// Is told of connections through a proxy, and asked about what it finds in their bytes before it is passed on.
+pub struct Tap {
+    /// For a new connection, with its port on the other side.
+    pub opened: Box<dyn Fn(u16) -> Find + Send + Sync>,
+    /// What was found waits for an answer, on the wire: also when its sender is gone.
+    pub asked: mpsc::UnboundedSender<oneshot::Sender<()>>,
+}
+
 pub type Direction = Arc<watch::Sender<Gate>>;
 
 /// One link: connections to its address are forwarded to the other side.
@@ -113,6 +123,19 @@ impl Proxy {
     /// # Errors
     /// No port is free.
     pub async fn start(to: SocketAddr, line: Line, gives_up_after: Option<Duration>) -> io::Result<Proxy> {
+        Proxy::tapped(to, line, gives_up_after, None).await
+    }
+
+    /// The same, with a tap.
+    ///
+    /// # Errors
+    /// No port is free.
+    pub async fn tapped(
+        to: SocketAddr,
+        line: Line,
+        gives_up_after: Option<Duration>,
+        tap: Option<Arc<Tap>>,
+    ) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let direction = || Arc::new(watch::Sender::new(Gate { line, ..Gate::default() }));
@@ -125,7 +148,7 @@ impl Proxy {
                 tokio::select! {
                     biased;
                     accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                        connections.spawn(connection(stream, to, there.clone(), back.clone(), gives_up_after));
+                        connections.spawn(connection(stream, to, [there.clone(), back.clone()], gives_up_after, tap.clone()));
                     },
                     Some(_) = connections.join_next() => {}
                 }
@@ -144,9 +167,9 @@ async fn open(gate: &mut watch::Receiver<Gate>) -> Gate {
 async fn connection(
     from: TcpStream,
     to: SocketAddr,
-    forward: Direction,
-    backward: Direction,
+    [forward, backward]: [Direction; 2],
     gives_up_after: Option<Duration>,
+    tap: Option<Arc<Tap>>,
 ) {
     let (mut there, mut back) = (forward.subscribe(), backward.subscribe());
     let mut draws = Draws::new();
@@ -161,6 +184,7 @@ async fn connection(
     // If nobody listens, the client is turned away too.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
+    let found = tap.and_then(|tap| Some(Tapped { find: (tap.opened)(onward.local_addr().ok()?.port()), tap }));
     let (onward, _keepalive) = match gives_up_after {
         None => (onward, None),
         Some(after) => {
@@ -173,8 +197,8 @@ async fn connection(
     let ((from_read, from_write), (to_read, to_write)) = (from.into_split(), onward.into_split());
     // One half may outlive the other, but a reset ends both.
     let mut halves = JoinSet::new();
-    halves.spawn(pump(from_read, to_write, there));
-    halves.spawn(pump(to_read, from_write, back));
+    halves.spawn(pump(from_read, to_write, there, found));
+    halves.spawn(pump(to_read, from_write, back, None));
     while let Some(Ok(End::Orderly)) = halves.join_next().await {}
 }
 
@@ -202,8 +226,29 @@ impl Drop for AbortOnDrop {
     }
 }
 
+/// A connection's end of a tap.
+struct Tapped {
+    tap: Arc<Tap>,
+    find: Find,
+}
+
+impl Tapped {
+    /// Where the bytes have to wait, and until when; `None` if they need not.
+    fn asks(&mut self, bytes: &[u8]) -> Option<(usize, oneshot::Receiver<()>)> {
+        let at = (self.find)(bytes)?;
+        let (go, asked) = oneshot::channel();
+        self.tap.asked.send(go).ok()?;
+        Some((at, asked))
+    }
+}
+
 /// Forwards bytes one way until they end, each chunk no sooner than its direction allows.
-async fn pump(mut from: OwnedReadHalf, to: OwnedWriteHalf, mut gate: watch::Receiver<Gate>) -> End {
+async fn pump(
+    mut from: OwnedReadHalf,
+    to: OwnedWriteHalf,
+    mut gate: watch::Receiver<Gate>,
+    mut tapped: Option<Tapped>,
+) -> End {
     let (chunks, waiting) = mpsc::channel::<(Instant, Vec<u8>)>(UNDER_WAY_MAX);
     let writing = tokio::spawn(write(waiting, to, gate.clone()));
     let _writing = AbortOnDrop(writing.abort_handle());
@@ -216,8 +261,17 @@ async fn pump(mut from: OwnedReadHalf, to: OwnedWriteHalf, mut gate: watch::Rece
             Ok(length) => length,
             Err(_) => return End::Reset,
         };
+        let mut first = 0;
+        if let Some((at, asked)) = tapped.as_mut().and_then(|tapped| tapped.asks(&buffer[..length])) {
+            if at > 0 && chunks.send((Instant::now(), buffer[..at].to_vec())).await.is_err() {
+                return End::Reset;
+            }
+            first = at;
+            // Nobody may want to hold it any more.
+            let _ = asked.await;
+        }
         let due = Instant::now() + Duration::from_micros(passed.delay_us(length, &mut draws));
-        if chunks.send((due, buffer[..length].to_vec())).await.is_err() {
+        if chunks.send((due, buffer[first..length].to_vec())).await.is_err() {
             return End::Reset;
         }
     }

@@ -1,6 +1,7 @@
 //! The arguments of `cargo real …`. Their names are a contract; names may be added.
 
 mod cluster;
+mod drill;
 mod measure;
 
 use super::words::{
@@ -13,6 +14,7 @@ use crate::terminal::{
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
 pub use cluster::{LogArgs, LogFormat, WatchArgs, WorldArgs};
+pub use drill::DrillArgs;
 pub use measure::{ExperimentsArgs, FailoverArgs, Measure};
 use protocols::election::Protocol;
 use protocols_real::store::audit::Retention;
@@ -78,9 +80,19 @@ pub enum Command {
     /// Break a running cluster, or play a scenario on real processes
     #[command(subcommand, after_help = "Example:  cargo real chaos partition-leader --secs 8")]
     Chaos(Chaos),
+    /// Play scenarios on your own fleet: processes in any language, as they are, on real servers
+    #[command(after_help = drill::HELP)]
+    Drill(DrillArgs),
     /// Measure on real processes, and compare with the simulation
     #[command(subcommand, after_help = "Example:  cargo real measure failover --backend etcd --runs 30")]
     Measure(Measure),
+    /// Run a program, and end it and whatever it has started once standard input closes
+    #[command(hide = true)]
+    Kept {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        program: Vec<OsString>,
+    },
     /// Run a program that ends with the process that started this one
     #[command(hide = true)]
     Leashed {

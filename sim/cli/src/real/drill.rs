@@ -1,0 +1,197 @@
+//! `drill`: somebody else's processes under our scenarios.
+
+use super::{args::DrillArgs, cluster, process::{asked_to_end, block_on}};
+use crate::terminal::{
+    check,
+    exit::{Stop, USAGE},
+    output::{Show, print},
+};
+use ::logs::{Judged, Messages, Says};
+use reports::Verdict;
+use sim_real::{
+    drill::{self, Drilled, Ear, File, Held, LogWords, Places, Plan, Said, Scenario},
+    stalls::Excuse,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A run, judged.
+struct Run {
+    plan: Plan,
+    judged: Judged,
+    drilled: Drilled,
+    excuse: Option<Excuse>,
+}
+
+/// Plays the scenarios one after the other, each on servers and processes of its own.
+pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
+    let file = File::read(&args.file)?;
+    let show = Show::from(&args.show);
+    let scenarios = scenarios(args, &file)?;
+    if args.list {
+        let rows = Scenario::ALL.map(|scenario| format!("{:<24} {}", scenario.name(), scenario.about()));
+        print(&rows.join("\n"));
+        return Ok(0);
+    }
+    // Wrong patterns are told before anything is started.
+    drop(ear(&file.log)?);
+    let folder = args.dir.clone().unwrap_or_else(|| Path::new("target/fencepost/drill").join(&file.name));
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot make {}: {e}", folder.display()));
+    fs::create_dir_all(&folder).map_err(wrong)?;
+    let folder = folder.canonicalize().map_err(wrong)?;
+    let tools = folder.join("tools");
+    block_on(async { Ok(drill::set_up(&file, &tools).await?) })?;
+    let seeds = args.seed..args.seed.saturating_add(args.times);
+    let plans: Vec<Plan> =
+        scenarios.iter().flat_map(|scenario| seeds.clone().map(|seed| Plan::draw(*scenario, seed))).collect();
+    let alone = plans.len() == 1;
+    let mut runs = Vec::new();
+    for plan in plans {
+        let at = folder.join(plan.scenario.name()).join(plan.seed.to_string());
+        show.banner(&format!("{} seed {}: {}", plan.scenario.name(), plan.seed, plan.scenario.about()));
+        let run = play(&file, plan, &at, &tools)?;
+        if !alone && !args.show.json {
+            print(&row(&run));
+        }
+        runs.push(run);
+    }
+    report(args, &mut runs, &folder, show)
+}
+
+fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
+    let named = args.scenarios.iter().map(|name| Scenario::find(name)).collect::<Result<Vec<_>, _>>()?;
+    if let Some((scenario, why)) = named.iter().find_map(|scenario| Some((scenario, scenario.impossible(file)?))) {
+        return Err(Stop::usage(format!("`{}` cannot be played: {why}", scenario.name())));
+    }
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    Ok(Scenario::ALL.into_iter().filter(|scenario| scenario.impossible(file).is_none()).collect())
+}
+
+/// Listens as the file says.
+fn ear(words: &LogWords) -> Result<Ear, Stop> {
+    let preset = words.preset.as_deref().map(::logs::preset).transpose()?;
+    let messages = Messages::new(preset, &words.elected, &words.deposed)?;
+    Ok(Box::new(move |member, line| {
+        let message = messages.of(line)?;
+        let field = |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+        // A member may also say who else leads.
+        if field("node").is_some_and(|node| node != member) {
+            return None;
+        }
+        match message.says {
+            Says::Elected => Some(Said::Elected(field("token").and_then(|token| token.parse().ok()))),
+            Says::Deposed => Some(Said::Deposed),
+            Says::Accepted | Says::Refused => None,
+        }
+    }))
+}
+
+fn play(file: &File, plan: Plan, folder: &Path, tools: &Path) -> Result<Run, Stop> {
+    cluster::fresh(folder)?;
+    let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
+    let text = serde_json::to_string_pretty(&plan).map_err(|e| Stop::harness(e.to_string()))?;
+    fs::write(folder.join("plan.json"), text + "\n").map_err(wrong)?;
+    let keeper = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
+    let ear = ear(&file.log)?;
+    let drilled = block_on(async {
+        let asked = asked_to_end()?;
+        let places = Places { keeper, folder: folder.to_owned(), tools: tools.to_owned() };
+        let played = drill::drill(file, &plan, &places, ear);
+        tokio::select! {
+            biased;
+            // Whatever was started ends with its keeper, whose input closes.
+            () = asked => Err(Stop::harness("interrupted; everything that was started is being ended")),
+            played = played => played.map_err(Stop::from),
+        }
+    })?;
+    let mut judged = check::read_for_page(&drilled.history)?;
+    let mut excuse = None;
+    if judged.judgement.verdict == Verdict::Liveness {
+        excuse = drilled.stalls.excuse(file.fleet.lease, drilled.lasted);
+        if excuse.is_some() {
+            judged.judgement.verdict = Verdict::Vacuous;
+        }
+    }
+    check::write_page(&mut judged, folder, Show::default())?;
+    Ok(Run { plan, judged, drilled, excuse })
+}
+
+/// What became of the write that was held back.
+fn told(held: Held) -> &'static str {
+    match held {
+        Held::Accepted => "the stale write was accepted",
+        Held::Refused => "the stale write was refused",
+        Held::NoSuccessor => "nobody else wrote while the write was held back",
+        Held::NoWrite => "the leader did not write",
+    }
+}
+
+fn row(run: &Run) -> String {
+    let Run { plan, judged, drilled, .. } = run;
+    let metrics = &judged.judgement.metrics;
+    let failover: Vec<String> = metrics.failover_ms.iter().map(|ms| format!("{:.1} s", ms / 1e3)).collect();
+    let failover = (!failover.is_empty()).then(|| format!("failover {}", failover.join(", ")));
+    let parts = [drilled.held.map(|held| told(held).to_owned()), failover];
+    let detail: Vec<String> = parts.into_iter().flatten().collect();
+    let name = format!("{} seed {}", plan.scenario.name(), plan.seed);
+    format!("{name:<32} {:<12} {}", judged.judgement.verdict.name(), detail.join("; ")).trim_end().to_owned()
+}
+
+fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Result<u8, Stop> {
+    // The worst first: a violation of safety, then of liveness, then what shows nothing.
+    let rank = |verdict: Verdict| match verdict {
+        Verdict::Safety => 3,
+        Verdict::Liveness => 2,
+        Verdict::Vacuous => 1,
+        _ => 0,
+    };
+    let Some(worst) = runs.iter().max_by_key(|run| rank(run.judged.judgement.verdict)) else {
+        return Err(Stop { code: USAGE, why: "no scenario can be played on this fleet".to_owned() });
+    };
+    let code = worst.judged.judgement.verdict.exit_code();
+    if args.show.json && runs.len() > 1 {
+        print(&format!("{:#}", serde_json::json!({ "schema": 1, "runs": runs.iter().map(json).collect::<Vec<_>>() })));
+        return Ok(code);
+    }
+    if runs.len() > 1 && rank(worst.judged.judgement.verdict) == 0 {
+        print(&format!("{} runs, all of them pass; histories and pages are in {}", runs.len(), folder.display()));
+        return Ok(code);
+    }
+    if !show.quiet && runs.len() > 1 {
+        print("");
+    }
+    check::report(&worst.judged, &shown(&worst.drilled.history), None, true, show);
+    if !show.json && !show.quiet {
+        worst.drilled.held.into_iter().for_each(|held| print(&format!("Held back: {}.", told(held))));
+        worst.drilled.notes.iter().for_each(|note| print(note));
+        if let Some(excuse) = worst.excuse {
+            print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
+        }
+        let page = worst.drilled.history.with_file_name("timeline.html");
+        print(&format!("The page: {}", shown(&page)));
+    }
+    Ok(code)
+}
+
+fn json(run: &Run) -> serde_json::Value {
+    let Run { plan, judged, drilled, .. } = run;
+    let metrics = &judged.judgement.metrics;
+    serde_json::json!({
+        "scenario": plan.scenario.name(), "seed": plan.seed, "verdict": judged.judgement.verdict.name(),
+        "violated": judged.judgement.violated().collect::<Vec<_>>(),
+        "held": drilled.held.map(told), "failover_ms": metrics.failover_ms,
+        "leaders_acting_by_effect_max": metrics.leaders_acting_by_effect_max,
+        "writes_accepted": metrics.writes_accepted, "writes_fenced": metrics.writes_fenced,
+        "history": shown(&drilled.history), "notes": drilled.notes,
+    })
+}
+
+/// A path from here, if that is shorter.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_else(|_| PathBuf::new());
+    path.strip_prefix(here).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""A billing service that elects its leader with kazoo's Election, as kazoo's documentation shows it.
+
+Only the leader issues invoices. With --fence, each invoice is issued in one transaction with a check of the leader's fencing
+token, which is the number that ZooKeeper gave the leader's place in the queue.
+"""
+
+import argparse
+import time
+
+import psycopg2
+from kazoo.client import KazooClient
+
+args = argparse.ArgumentParser()
+args.add_argument("--id", required=True)
+args.add_argument("--zookeeper", required=True)
+args.add_argument("--db", required=True)
+args.add_argument("--fence", action="store_true")
+args = args.parse_args()
+
+zk = KazooClient(hosts=args.zookeeper, timeout=4.0)
+zk.start()
+election = zk.Election("/billing/leader", args.id)
+
+
+def issue(db, token):
+    with db, db.cursor() as cursor:
+        if args.fence:
+            cursor.execute("UPDATE fence SET token = %s WHERE token <= %s", (token, token))
+            if cursor.rowcount == 0:
+                return False
+        cursor.execute("INSERT INTO invoices (issued_by, token) VALUES (%s, %s)", (args.id, token))
+    return True
+
+
+def lead():
+    token = int(election.lock.node[-10:])
+    print(f"{args.id} leads with token {token}", flush=True)
+    db = psycopg2.connect(args.db)
+    while issue(db, token):
+        time.sleep(0.1)
+    print(f"{args.id} was fenced off", flush=True)
+
+
+while True:
+    election.run(lead)
+    print(f"{args.id} leads no more", flush=True)

@@ -1,0 +1,13 @@
+//! What a member's output says.
+
+/// What a line says of the member that has written it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Said {
+    /// It leads, with this token if the line has one.
+    Elected(Option<u64>),
+    /// It has stopped leading.
+    Deposed,
+}
+
+/// Tells what a line says of the member of that name, which has written it; `None` if that is nothing.
+pub type Ear = Box<dyn Fn(&str, &str) -> Option<Said> + Send>;

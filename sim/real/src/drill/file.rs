@@ -1,0 +1,415 @@
+//! A drill's file: whose processes, on which service and store, and how their logs say who leads.
+
+use super::fill::{self, Command};
+use crate::error::Failed;
+use scenarios::units::{self, Unread};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The most members: each has a process, and two proxies.
+const MEMBERS_MAX: u16 = 9;
+/// Of a lease, unless the file says how long it is.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// The file, checked.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The file's folder, in which members run.
+    pub folder: PathBuf,
+    /// The file's name without its extension.
+    pub name: String,
+    pub fleet: Fleet,
+    pub service: Option<Service>,
+    pub store: Store,
+    pub log: LogWords,
+    pub load: Option<Load>,
+}
+
+/// The processes that elect a leader among themselves.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    pub members: u16,
+    pub command: Command,
+    pub environment: BTreeMap<String, String>,
+    /// A command that is run once, before everything else.
+    pub setup: Option<Command>,
+    /// How long a leader may be unheard before another one may lead.
+    pub lease: Duration,
+    /// The longest that the fleet may be without a leader that acts.
+    pub within: Duration,
+}
+
+/// A kind of server that a drill starts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Server {
+    Consul,
+    Etcd,
+    Postgres,
+    Redis,
+    Zookeeper,
+}
+
+impl Server {
+    const ALL: [Server; 5] = [Server::Consul, Server::Etcd, Server::Postgres, Server::Redis, Server::Zookeeper];
+
+    /// Its name in the file, and in braces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Server::Consul => "consul",
+            Server::Etcd => "etcd",
+            Server::Postgres => "postgres",
+            Server::Redis => "redis",
+            Server::Zookeeper => "zookeeper",
+        }
+    }
+}
+
+/// The coordination service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    pub server: Server,
+    /// Of a running one, which is never killed; otherwise one is started.
+    pub address: Option<SocketAddr>,
+}
+
+/// What the leader writes to, and how it is known what was accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Store {
+    /// A table, by a trigger.
+    Postgres {
+        /// Of a running server, which is never killed.
+        address: Option<SocketAddr>,
+        table: String,
+        /// The column with the fencing token.
+        token: Option<String>,
+        /// SQL that makes the table.
+        schema: Option<PathBuf>,
+    },
+    /// Keys that begin with this, by `MONITOR`.
+    Redis { address: Option<SocketAddr>, prefix: String },
+    /// A store of the drill's own, by HTTP: `POST /resource?token=7`.
+    Http { fence: bool },
+}
+
+impl Store {
+    /// The server that it is kept in; `None` for the drill's own.
+    pub const fn server(&self) -> Option<Server> {
+        match self {
+            Store::Postgres { .. } => Some(Server::Postgres),
+            Store::Redis { .. } => Some(Server::Redis),
+            Store::Http { .. } => None,
+        }
+    }
+
+    /// Its name in braces.
+    pub const fn name(&self) -> &'static str {
+        match self.server() {
+            Some(server) => server.name(),
+            None => "http",
+        }
+    }
+
+    pub const fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Store::Postgres { address, .. } | Store::Redis { address, .. } => *address,
+            Store::Http { .. } => None,
+        }
+    }
+
+    /// What the leader's writes go to.
+    pub fn resource(&self) -> &str {
+        match self {
+            Store::Postgres { table, .. } => table,
+            Store::Redis { prefix, .. } => prefix,
+            Store::Http { .. } => "store",
+        }
+    }
+}
+
+/// How the members' output says who leads; as the options of `check`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LogWords {
+    pub preset: Option<String>,
+    pub elected: Vec<String>,
+    pub deposed: Vec<String>,
+}
+
+/// Requests to the members while it lasts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Load {
+    pub method: String,
+    /// With `{leader}` or `{port}`; without either, each member is asked in turn.
+    pub url: String,
+    /// Requests per second.
+    pub rate: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    fleet: RawFleet,
+    #[serde(default)]
+    service: BTreeMap<String, RawServer>,
+    store: BTreeMap<String, toml::Value>,
+    log: RawLog,
+    load: Option<RawLoad>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFleet {
+    #[serde(default = "three")]
+    members: u16,
+    command: Words,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    setup: Option<Words>,
+    lease: Option<String>,
+    within: Option<String>,
+}
+
+/// A command: a line, or its words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Line(String),
+    List(Vec<String>),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawServer {
+    address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPostgres {
+    audit: String,
+    token: Option<String>,
+    schema: Option<PathBuf>,
+    address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRedis {
+    audit: String,
+    address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHttp {
+    #[serde(default)]
+    fence: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLog {
+    preset: Option<String>,
+    elected: Option<Several>,
+    deposed: Option<Several>,
+}
+
+/// One pattern, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Several {
+    One(String),
+    All(Vec<String>),
+}
+
+impl Several {
+    fn all(several: Option<Several>) -> Vec<String> {
+        match several {
+            None => Vec::new(),
+            Some(Several::One(one)) => vec![one],
+            Some(Several::All(all)) => all,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLoad {
+    http: String,
+    #[serde(default = "ten")]
+    rate: u32,
+}
+
+fn three() -> u16 {
+    3
+}
+
+fn ten() -> u32 {
+    10
+}
+
+impl File {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no such file: one sentence.
+    pub fn read(path: &Path) -> Result<File, Failed> {
+        let shown = path.display();
+        let text = fs::read_to_string(path).map_err(|e| Failed::Unplayable(format!("cannot read {shown}: {e}")))?;
+        let wrong = |why: String| Failed::Unplayable(format!("{shown}: {why}"));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().map_err(|e| wrong(e.to_string()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        File::parse(&text, folder, name).map_err(wrong)
+    }
+
+    fn parse(text: &str, folder: PathBuf, name: String) -> Result<File, String> {
+        let raw: Raw = toml::from_str(text).map_err(|e| sentence(&e, text))?;
+        let file = File {
+            service: service(raw.service)?,
+            store: store(raw.store, &folder)?,
+            log: log(raw.log)?,
+            load: raw.load.map(load).transpose()?,
+            fleet: fleet(raw.fleet)?,
+            folder,
+            name,
+        };
+        file.check()?;
+        Ok(file)
+    }
+
+    /// The names in braces that its texts may use.
+    fn names(&self) -> Vec<&'static str> {
+        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()];
+        let service = self.service.iter().flat_map(|service| ["service", service.server.name()]);
+        own.into_iter().chain(service).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let names = self.names();
+        for text in self.fleet.command.words().chain(self.fleet.environment.values()) {
+            fill::check(text, &names)?;
+        }
+        for text in self.fleet.setup.iter().flat_map(Command::words) {
+            fill::check(text, &["dir", "tools"])?;
+        }
+        if let Some(load) = &self.load {
+            fill::check(&load.url, &["leader", "port", "node", "number"])?;
+        }
+        if self.fleet.within < 2 * self.fleet.lease {
+            return Err("`within` is shorter than two leases: a successor may need one to win and one to begin".into());
+        }
+        Ok(())
+    }
+}
+
+/// toml's message without its picture of the place.
+fn sentence(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().lines().next().unwrap_or_default();
+    match error.span() {
+        Some(span) => {
+            let line = text.get(..span.start).map_or(1, |before| before.matches('\n').count() + 1);
+            format!("line {line}: {message}")
+        }
+        None => message.to_owned(),
+    }
+}
+
+fn fleet(raw: RawFleet) -> Result<Fleet, String> {
+    if !(2..=MEMBERS_MAX).contains(&raw.members) {
+        return Err(format!("`members` is {}: a fleet has from 2 to {MEMBERS_MAX}", raw.members));
+    }
+    let length = |name: &str, text: Option<String>| {
+        let ms = text.map(|text| units::duration_ms(&text)).transpose();
+        ms.map(|ms| ms.map(Duration::from_millis)).map_err(|why: Unread| format!("`{name}`: {why}"))
+    };
+    let lease = length("lease", raw.lease)?.unwrap_or(LEASE);
+    let within = length("within", raw.within)?.unwrap_or(4 * lease + Duration::from_secs(10));
+    let setup = raw.setup.map(command).transpose()?;
+    Ok(Fleet { members: raw.members, command: command(raw.command)?, environment: raw.env, setup, lease, within })
+}
+
+fn command(words: Words) -> Result<Command, String> {
+    let words = match words {
+        Words::List(words) => words,
+        Words::Line(line) => shlex::split(&line).ok_or_else(|| format!("`{line}` has a quote that does not end"))?,
+    };
+    Command::new(words).ok_or_else(|| "`command` is empty".to_owned())
+}
+
+fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
+    text.map(|text| crate::director::resolve_address(&text)).transpose().map_err(|why| why.to_string())
+}
+
+fn service(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String> {
+    let mut all = raw.into_iter();
+    let Some((name, given)) = all.next() else { return Ok(None) };
+    if let Some((other, _)) = all.next() {
+        return Err(format!("`[service]` has `{name}` and `{other}`; a fleet elects by one"));
+    }
+    let server = Server::ALL.into_iter().find(|server| server.name() == name).ok_or_else(|| {
+        format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", "))
+    })?;
+    Ok(Some(Service { server, address: address(given.address)? }))
+}
+
+fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
+    let mut all = raw.into_iter();
+    let (Some((name, value)), None) = (all.next(), all.next()) else {
+        return Err("`[store]` has one of `postgres`, `redis` and `http`".to_owned());
+    };
+    let wrong = |e: toml::de::Error| format!("`[store] {name}`: {}", e.message());
+    Ok(match name.as_str() {
+        "postgres" => {
+            let RawPostgres { audit, token, schema, address: at } = value.try_into().map_err(wrong)?;
+            let schema = schema.map(|file| folder.join(file));
+            Store::Postgres { address: address(at)?, table: audit, token, schema }
+        }
+        "redis" => {
+            let RawRedis { audit, address: at } = value.try_into().map_err(wrong)?;
+            if audit.is_empty() {
+                return Err("`[store] redis`: `audit` is how the leader's keys begin".to_owned());
+            }
+            Store::Redis { address: address(at)?, prefix: audit }
+        }
+        "http" => {
+            let RawHttp { fence } = value.try_into().map_err(wrong)?;
+            Store::Http { fence }
+        }
+        other => return Err(format!("there is no store `{other}`; there are postgres, redis and http")),
+    })
+}
+
+fn log(raw: RawLog) -> Result<LogWords, String> {
+    if raw.preset.is_none() && raw.elected.is_none() {
+        return Err("`[log]` has neither `elected`, what a member says when it begins to lead, nor `preset`".to_owned());
+    }
+    // Without it, what a member says at its second election could not be told from a repetition.
+    if raw.preset.is_none() && raw.deposed.is_none() {
+        return Err("`[log]` lacks `deposed`, what a member says when it has stopped leading; `deposed = []` if its process ends then"
+            .to_owned());
+    }
+    Ok(LogWords { preset: raw.preset, elected: Several::all(raw.elected), deposed: Several::all(raw.deposed) })
+}
+
+fn load(raw: RawLoad) -> Result<Load, String> {
+    let (method, url) = match raw.http.split_once(' ') {
+        Some((method, url)) => (method.to_owned(), url.trim().to_owned()),
+        None => ("GET".to_owned(), raw.http),
+    };
+    if !url.starts_with("http://") {
+        return Err(format!("`[load] http` is `{url}`; it is such as \"POST http://{{leader}}/invoices\""));
+    }
+    if raw.rate == 0 || raw.rate > 1_000 {
+        return Err(format!("`rate` is {}: from 1 to 1,000 requests a second", raw.rate));
+    }
+    Ok(Load { method, url, rate: raw.rate })
+}
+
+#[cfg(test)]
+mod tests;

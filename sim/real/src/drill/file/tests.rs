@@ -1,0 +1,73 @@
+//! Files of drills, good and bad.
+
+use super::*;
+
+const FLEET: &str = "[fleet]\ncommand = \"./billing --id {node} 'a b' --etcd {etcd}\"\nenv = { DB = \"{postgres}\" }\nlease = \"5s\"\n";
+const REST: &str = "[service]\netcd = {}\n[store]\npostgres = { audit = \"invoices\", token = \"fence\" }\n[log]\nelected = \"leads\"\ndeposed = \"leads no more\"\n";
+
+fn read(text: &str) -> Result<File, String> {
+    File::parse(text, PathBuf::from("/folder"), "drill".to_owned())
+}
+
+#[test]
+fn a_file_says_what_a_fleet_is() {
+    let file = read(&format!("{FLEET}{REST}")).expect("a good file");
+    assert_eq!((file.fleet.members, file.fleet.lease, file.fleet.within), (3, Duration::from_secs(5), Duration::from_secs(30)));
+    assert_eq!(file.fleet.command.words().collect::<Vec<_>>(), ["./billing", "--id", "{node}", "a b", "--etcd", "{etcd}"]);
+    assert_eq!(file.service, Some(Service { server: Server::Etcd, address: None }));
+    assert_eq!((file.store.resource(), file.store.name()), ("invoices", "postgres"));
+    assert_eq!(file.log.deposed, ["leads no more"]);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_sentence() {
+    let with = |from: &str, to: &str| {
+        let text = format!("{FLEET}{REST}");
+        assert!(text.contains(from), "{from}");
+        read(&text.replace(from, to)).expect_err("a wrong file")
+    };
+    let said = [
+        with("{etcd}", "{redis}"),
+        with("{postgres}", "{dbx}"),
+        with("etcd = {}", "etcd = {}\nredis = {}"),
+        with("etcd = {}", "etcdd = {}"),
+        with("deposed = \"leads no more\"\n", ""),
+        with("elected = \"leads\"\n", ""),
+        with("lease = \"5s\"", "lease = \"5 apples\""),
+        with("lease = \"5s\"", "lease = \"5s\"\nwithin = \"9s\""),
+        with("lease = \"5s\"", "lease = \"5s\"\nmembers = 1"),
+        with("lease = \"5s\"", "lease = \"5s\"\nmember = 3"),
+        with("token = \"fence\"", "tokens = \"fence\""),
+        with("audit = \"invoices\", ", ""),
+        with("'a b'", "'a b"),
+        with("[store]\n", "[store]\nredis = { audit = \"x\" }\n"),
+        with("[log]", "[load]\nhttp = \"POST {leader}/x\"\n[log]"),
+        with("[log]", "[load]\nhttp = \"POST http://{lead}/x\"\n[log]"),
+        with("[log]", "[load]\nhttp = \"POST http://{leader}/x\"\nrate = 0\n[log]"),
+        with("[fleet]", "[fleet"),
+    ];
+    let parts = [
+        "there is no {redis} here",
+        "there is no {dbx} here",
+        "a fleet elects by one",
+        "there is no service `etcdd`; there are consul, etcd, postgres, redis, zookeeper",
+        "lacks `deposed`",
+        "has neither `elected`",
+        "`lease`: `5 apples`",
+        "shorter than two leases",
+        "`members` is 1: a fleet has from 2 to 9",
+        "line 5: unknown field `member`",
+        "unknown field `tokens`",
+        "missing field `audit`",
+        "has a quote that does not end",
+        "has one of `postgres`, `redis` and `http`",
+        "it is such as",
+        "there is no {lead} here",
+        "`rate` is 0",
+        "line 1:",
+    ];
+    for (said, part) in said.iter().zip(parts) {
+        assert!(said.contains(part), "{said}\nlacks: {part}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Somebody else's processes: members of a fleet, and servers. Each has a keeper, which ends with this process and ends
+//! whatever it keeps.
+
+use crate::{error::Failed, leash, tree};
+use protocols_real::log::true_time_us;
+use rustix::process::Signal;
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    process::{Child, ChildStdin, Command},
+};
+
+/// The longest line that is listened to, in bytes; longer ones are cut.
+const LINE_MAX: usize = 16 * 1024;
+
+/// Is told each line of a process's output; false once nobody listens.
+pub type Listener = Arc<dyn Fn(Line) -> bool + Send + Sync>;
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// `fencepost` itself, the keeper.
+    pub keeper: PathBuf,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+    /// Its working directory.
+    pub folder: PathBuf,
+    /// The file to which its output is appended.
+    pub output: PathBuf,
+}
+
+/// A line of a process's output.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// When it was read, in microseconds of the machine's clock.
+    pub t_us: u64,
+    pub text: String,
+}
+
+/// A process that has been started, and whatever it has started. Dropping it kills them.
+#[derive(Debug)]
+pub struct Kept {
+    keeper: Child,
+    pid: i32,
+    /// The keeper lives as long as this is open.
+    hold: Option<ChildStdin>,
+}
+
+impl Recipe {
+    /// Starts it. Its lines also go to `lines`, if given.
+    ///
+    /// # Errors
+    /// The keeper cannot be started, or the output cannot be written. A program that cannot be started ends at once, and its output
+    /// says why.
+    pub fn start(&self, lines: Option<Listener>) -> Result<Kept, Failed> {
+        let shown = self.words.first().cloned().unwrap_or_default();
+        let open = || {
+            let file = OpenOptions::new().create(true).append(true).open(&self.output);
+            file.map_err(Failed::unwritten(&self.output))
+        };
+        let mut command = Command::new(&self.keeper);
+        command.arg(leash::KEEPER).args(&self.words).envs(&self.environment).current_dir(&self.folder);
+        command.stdin(Stdio::piped()).process_group(0);
+        match lines {
+            Some(_) => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+            None => command.stdout(open()?).stderr(open()?),
+        };
+        let mut keeper = command.spawn().map_err(Failed::cannot(format!("start {shown}")))?;
+        let pid = keeper.id().ok_or_else(|| Failed::Harness(format!("{shown} ended at once")))? as i32;
+        if let Some(lines) = lines {
+            if let Some(out) = keeper.stdout.take() {
+                tokio::spawn(listen(out, open()?, lines.clone()));
+            }
+            if let Some(errors) = keeper.stderr.take() {
+                tokio::spawn(listen(errors, open()?, lines));
+            }
+        }
+        Ok(Kept { pid, hold: keeper.stdin.take(), keeper })
+    }
+}
+
+/// Passes lines on, and appends them to a file, until the process closes its output.
+async fn listen(from: impl AsyncRead + Unpin, mut file: File, lines: Listener) {
+    let (mut from, mut line) = (BufReader::new(from), Vec::new());
+    while from.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        let t_us = true_time_us();
+        // The disk may be full; the line is still heard.
+        let _ = file.write_all(&line);
+        line.truncate(LINE_MAX);
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if !lines(Line { t_us, text }) {
+            return;
+        }
+        line.clear();
+    }
+}
+
+impl Kept {
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.keeper.try_wait(), Ok(None))
+    }
+
+    /// Stops all of its processes.
+    pub fn stop(&self) {
+        tree::signal(self.pid, Signal::STOP);
+    }
+
+    pub fn resume(&self) {
+        tree::signal(self.pid, Signal::CONT);
+    }
+
+    /// Asks all of its processes to end.
+    pub fn ask_to_end(&self) {
+        tree::signal(self.pid, Signal::TERM);
+    }
+
+    /// Kills all of its processes, as a crash would, and waits until they are gone.
+    pub async fn kill(&mut self) {
+        tree::kill(self.pid);
+        drop(self.hold.take());
+        // The keeper ends by itself.
+        let _ = self.keeper.wait().await;
+    }
+
+    /// Asks it to end, and kills it after `patience`.
+    pub async fn end(&mut self, patience: Duration) {
+        self.resume();
+        self.ask_to_end();
+        let _ = tokio::time::timeout(patience, self.keeper.wait()).await;
+        self.kill().await;
+    }
+}
+
+/// The last lines of a log, for an error.
+pub fn last_lines(log: &Path, count: usize) -> String {
+    let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last: Vec<String> = lines.iter().rev().take(count).rev().map(|line| format!("  {line}")).collect();
+    last.join("\n")
+}

@@ -1,0 +1,151 @@
+//! What is done to a fleet, and when.
+
+use super::file::File;
+use rand_core::RngCore;
+use scenarios::{
+    streams,
+    suggest::{Unknown, unknown},
+};
+use serde::Serialize;
+
+/// How long a leader works before it is struck, in milliseconds, at least and at most.
+const WORKS_MS: (u64, u64) = (1_000, 4_000);
+/// Which of the leader's next writes is held back, at most.
+const NTH_MAX: u64 = 5;
+
+/// What is done to a fleet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scenario {
+    Steady,
+    CleanKill,
+    GracefulStepDown,
+    GcPause,
+    GcPauseBetweenWrites,
+    IsolateLeader,
+    LateWrite,
+    ServiceRestart,
+}
+
+impl Scenario {
+    pub const ALL: [Scenario; 8] = [
+        Scenario::Steady,
+        Scenario::CleanKill,
+        Scenario::GracefulStepDown,
+        Scenario::GcPause,
+        Scenario::GcPauseBetweenWrites,
+        Scenario::IsolateLeader,
+        Scenario::LateWrite,
+        Scenario::ServiceRestart,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scenario::Steady => "steady",
+            Scenario::CleanKill => "clean-kill",
+            Scenario::GracefulStepDown => "graceful-step-down",
+            Scenario::GcPause => "gc-pause",
+            Scenario::GcPauseBetweenWrites => "gc-pause-between-writes",
+            Scenario::IsolateLeader => "isolate-leader",
+            Scenario::LateWrite => "late-write",
+            Scenario::ServiceRestart => "service-restart",
+        }
+    }
+
+    /// One sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Scenario::Steady => "Nothing goes wrong.",
+            Scenario::CleanKill => "The leader is killed, and started again once another one has written.",
+            Scenario::GracefulStepDown => {
+                "The leader is asked to end, by SIGTERM, and started again once another one has written."
+            }
+            Scenario::GcPause => {
+                "The leader is stopped (SIGSTOP) with a write on the wire; write and leader go on once another one has written."
+            }
+            Scenario::GcPauseBetweenWrites => {
+                "The leader is stopped (SIGSTOP) at any moment, and goes on once another one has written."
+            }
+            Scenario::IsolateLeader => "The leader is cut off from the service, and still reaches the store.",
+            Scenario::LateWrite => {
+                "A write of the leader's is held back on the wire, and the leader is cut off from the service, until another one has \
+                 written."
+            }
+            Scenario::ServiceRestart => "The service is killed, and started again two seconds later, with its data.",
+        }
+    }
+
+    /// # Errors
+    /// There is none of that name; the nearest one is named.
+    pub fn find(name: &str) -> Result<Scenario, Unknown> {
+        let all = Scenario::ALL;
+        let found = all.into_iter().find(|scenario| scenario.name() == name);
+        found.ok_or_else(|| unknown("scenario of a drill", name, &all.map(Scenario::name)))
+    }
+
+    /// Why it cannot be played on this fleet.
+    pub fn impossible(self, file: &File) -> Option<&'static str> {
+        match (self, &file.service) {
+            (Scenario::IsolateLeader | Scenario::LateWrite | Scenario::ServiceRestart, None) => {
+                Some("the fleet has no `[service]`")
+            }
+            (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {
+                Some("a service that was running is never killed")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a write is held back.
+    pub const fn holds(self) -> bool {
+        matches!(self, Scenario::GcPause | Scenario::LateWrite)
+    }
+
+    /// Whether a member other than the one struck is to lead.
+    pub const fn replaces(self) -> bool {
+        !matches!(self, Scenario::Steady | Scenario::ServiceRestart)
+    }
+}
+
+/// A scenario, with what a seed has drawn. A run on real processes is not repeated bit for bit.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Plan {
+    pub scenario: Scenario,
+    pub seed: u64,
+    /// From the first accepted write to the fault.
+    pub works_ms: u64,
+    /// Which of the leader's writes after that is held back.
+    pub nth: u64,
+}
+
+impl Plan {
+    pub fn draw(scenario: Scenario, seed: u64) -> Plan {
+        let mut draws = streams::stream(seed, &format!("drill/{}", scenario.name()));
+        let (least, most) = WORKS_MS;
+        let works_ms = least + draws.next_u64() % (most - least);
+        let nth = if scenario.holds() { 1 + draws.next_u64() % NTH_MAX } else { 0 };
+        Plan { scenario, seed, works_ms, nth }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_draws_the_same_plan_and_another_seed_another_one() {
+        let plans: Vec<Plan> = (0..20).map(|seed| Plan::draw(Scenario::GcPause, seed)).collect();
+        assert_eq!(plans, (0..20).map(|seed| Plan::draw(Scenario::GcPause, seed)).collect::<Vec<_>>());
+        assert!(plans.iter().all(|plan| (1_000..4_000).contains(&plan.works_ms) && (1..=5).contains(&plan.nth)));
+        assert!(plans.windows(2).any(|pair| pair[0].nth != pair[1].nth));
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_nearest() {
+        for scenario in Scenario::ALL {
+            assert_eq!(Scenario::find(scenario.name()), Ok(scenario));
+        }
+        let why = Scenario::find("gc-pawse").expect_err("there is none").to_string();
+        assert!(why.contains("gc-pause"), "{why}");
+    }
+}

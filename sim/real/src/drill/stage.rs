@@ -1,0 +1,289 @@
+//! Everything that runs while a drill is played: the service, the store, the members, and a proxy on each of their links.
+
+use super::{
+    audit::{self, Row},
+    file::{File, Server, Store},
+    fill::Values,
+    kept::{Kept, Line, Recipe},
+    servers::{self, Started},
+    wire,
+};
+use crate::{
+    error::Failed,
+    process::free_address,
+    proxy::{Line as Network, Proxy, Tap},
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{
+    mpsc::{self, UnboundedReceiver, UnboundedSender},
+    oneshot,
+};
+
+/// How long a member may take to end when the drill is over.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is heard while a drill is played.
+pub enum Heard {
+    /// A member has said something.
+    Line(usize, Line),
+    /// The store has decided on a write.
+    Row(Row),
+    /// A member's write is on the wire, and waits for an answer.
+    Write(usize, oneshot::Sender<()>),
+    /// The audit has failed.
+    Lost(Failed),
+}
+
+/// Where a drill's files are.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// `fencepost` itself, the keeper of what it starts.
+    pub keeper: PathBuf,
+    /// Of one run: empty before it.
+    pub folder: PathBuf,
+    /// What the file's setup has installed; it stays for the next run.
+    pub tools: PathBuf,
+}
+
+/// A member of the fleet.
+pub struct Member {
+    pub name: String,
+    /// Where it is to listen, if it does.
+    pub port: u16,
+    recipe: Recipe,
+    process: Option<Kept>,
+    service: Option<Proxy>,
+    /// Its link to the store; held for its life.
+    _store: Proxy,
+}
+
+/// The running drill.
+pub struct Stage {
+    pub members: Vec<Member>,
+    pub service: Option<Started>,
+    _store: Option<Started>,
+    /// Members by the ports that their connections have at the store.
+    ports: Arc<Mutex<BTreeMap<u16, usize>>>,
+    events: UnboundedSender<Heard>,
+}
+
+impl Stage {
+    /// Starts the servers and the proxies, but no member.
+    ///
+    /// # Errors
+    /// A server is not installed or does not start, or a statement fails.
+    pub async fn start(file: &File, places: &Places) -> Result<(Stage, UnboundedReceiver<Heard>), Failed> {
+        let (keeper, folder) = (&places.keeper, &places.folder);
+        let (events, heard) = mpsc::unbounded_channel();
+        let mut service = match &file.service {
+            Some(service) if service.address.is_none() => Some(servers::start(service.server, keeper, folder).await?),
+            _ => None,
+        };
+        // A database may be both.
+        let shared = file.service.as_ref().is_some_and(|service| Some(service.server) == file.store.server());
+        let store = match file.store.server() {
+            Some(server) if file.store.address().is_none() && !shared => {
+                Some(servers::start(server, keeper, folder).await?)
+            }
+            _ => None,
+        };
+        let service_at = file.service.as_ref().and_then(|given| given.address).or(service.as_ref().map(|s| s.address));
+        let own = store.as_ref().map(|store| store.address).or(file.store.address());
+        let store_at = watch(&file.store, own.or(service_at), &events).await?;
+        let mut stage = Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), events };
+        for index in 0..usize::from(file.fleet.members) {
+            let member = stage.member(file, index, (service_at, store_at), places).await?;
+            stage.members.push(member);
+        }
+        stage.service = service.take();
+        Ok((stage, heard))
+    }
+
+    async fn member(
+        &self,
+        file: &File,
+        index: usize,
+        (service_at, store_at): (Option<SocketAddr>, SocketAddr),
+        places: &Places,
+    ) -> Result<Member, Failed> {
+        let folder = &places.folder;
+        let failed = Failed::cannot::<std::io::Error>("start a proxy");
+        let line = Network::default();
+        let service = match service_at {
+            Some(address) => Some(Proxy::start(address, line, None).await.map_err(&failed)?),
+            None => None,
+        };
+        let store = Proxy::tapped(store_at, line, None, Some(self.tap(file.store.clone(), index)));
+        let store = store.await.map_err(&failed)?;
+        let name = format!("n{}", index + 1);
+        let data = folder.join(&name);
+        fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
+        let port = free_address()?.port();
+        let through = service.as_ref().map(|proxy| proxy.address);
+        let mut values = values(file, (through, store.address));
+        values.set("node", &name);
+        values.set("number", index + 1);
+        values.set("data", data.display());
+        values.set("tools", places.tools.display());
+        values.set("port", port);
+        let mut environment: BTreeMap<String, String> =
+            file.fleet.environment.iter().map(|(key, text)| (key.clone(), values.fill(text))).collect();
+        // Otherwise it would say nothing for minutes, since its output is no terminal.
+        environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
+        let words = file.fleet.command.filled(&values);
+        let output = folder.join(format!("{name}.log"));
+        let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
+        Ok(Member { name, port, recipe, process: None, service, _store: store })
+    }
+
+    /// Finds a member's writes, and remembers its connections to the store.
+    fn tap(&self, store: Store, member: usize) -> Arc<Tap> {
+        let (ports, events) = (self.ports.clone(), self.events.clone());
+        let (asked, mut asks) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(go) = asks.recv().await {
+                // Nobody holds it any more if nobody listens.
+                let _ = events.send(Heard::Write(member, go));
+            }
+        });
+        let opened = move |port| {
+            ports.lock().unwrap_or_else(PoisonError::into_inner).insert(port, member);
+            wire::finder(&store)
+        };
+        Arc::new(Tap { opened: Box::new(opened), asked })
+    }
+
+    /// Whose connection has that port at the store.
+    pub fn at_port(&self, port: u16) -> Option<usize> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner).get(&port).copied()
+    }
+
+    /// Starts a member that does not run.
+    ///
+    /// # Errors
+    /// Its keeper cannot be started.
+    pub fn start_member(&mut self, index: usize) -> Result<(), Failed> {
+        let events = self.events.clone();
+        let member = &mut self.members[index];
+        let listener = Arc::new(move |line| events.send(Heard::Line(index, line)).is_ok());
+        member.process = Some(member.recipe.start(Some(listener))?);
+        Ok(())
+    }
+
+    /// Blocks, or opens, both directions between a member and the service.
+    pub fn cut_off(&self, index: usize, on: bool) {
+        let proxy = self.members[index].service.iter();
+        for direction in proxy.flat_map(|proxy| [&proxy.forward, &proxy.backward]) {
+            direction
+                .send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
+        }
+    }
+
+    /// Ends all members, and then the servers.
+    pub async fn end(mut self) {
+        for member in &mut self.members {
+            if let Some(process) = &mut member.process {
+                process.end(PATIENCE).await;
+            }
+        }
+        for server in self.service.iter_mut().chain(&mut self._store) {
+            server.kill().await;
+        }
+    }
+}
+
+impl Member {
+    pub fn process(&mut self) -> Option<&mut Kept> {
+        self.process.as_mut()
+    }
+
+    /// Whether its process has ended by itself since it was looked at last.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.process.as_mut().is_some_and(Kept::has_ended);
+        if ended {
+            self.process = None;
+        }
+        ended
+    }
+
+    pub fn log(&self) -> &Path {
+        &self.recipe.output
+    }
+}
+
+/// Begins the audit of the store. Returns the store's address.
+async fn watch(
+    store: &Store,
+    address: Option<SocketAddr>,
+    events: &UnboundedSender<Heard>,
+) -> Result<SocketAddr, Failed> {
+    let (rows, mut decided) = mpsc::unbounded_channel();
+    let (to, lost) = (events.clone(), events.clone());
+    tokio::spawn(async move {
+        while let Some(row) = decided.recv().await {
+            if to.send(Heard::Row(row)).is_err() {
+                return;
+            }
+        }
+    });
+    let ends = move |ended: Result<(), Failed>| {
+        if let Err(why) = ended {
+            // The drill may be over.
+            let _ = lost.send(Heard::Lost(why));
+        }
+    };
+    let none = || Failed::Harness("the store has no address".to_owned());
+    match store {
+        Store::Postgres { .. } => {
+            let address = address.ok_or_else(none)?;
+            let audit = audit::postgres::Audit::start(address, store).await?;
+            tokio::spawn(async move { ends(audit.watch(rows).await) });
+            Ok(address)
+        }
+        Store::Redis { prefix, .. } => {
+            let address = address.ok_or_else(none)?;
+            let monitor = audit::redis::Monitor::start(address, prefix).await?;
+            tokio::spawn(async move { ends(monitor.watch(rows).await) });
+            Ok(address)
+        }
+        Store::Http { fence } => {
+            let own = audit::http::Store::start(*fence).await?;
+            let address = own.address()?;
+            tokio::spawn(own.serve(rows));
+            Ok(address)
+        }
+    }
+}
+
+/// What the names in braces stand for.
+fn values(file: &File, (service, store): (Option<SocketAddr>, SocketAddr)) -> Values {
+    let mut values = Values::default();
+    values.set("dir", file.folder.display());
+    let mut server = |name: &str, server: Option<Server>, address: SocketAddr| {
+        values.set(&format!("{name}.host"), address.ip());
+        values.set(&format!("{name}.port"), address.port());
+        match server {
+            Some(Server::Postgres) => {
+                values.set(name, format!("postgresql://{}@{address}/postgres", audit::postgres::USER));
+            }
+            _ => values.set(name, address),
+        }
+    };
+    if let (Some(given), Some(address)) = (&file.service, service) {
+        server("service", Some(given.server), address);
+        server(given.server.name(), Some(given.server), address);
+    }
+    let kind = file.store.server();
+    server("store", kind, store);
+    if file.service.is_none_or(|given| Some(given.server) != kind) {
+        server(file.store.name(), kind, store);
+    }
+    values
+}

@@ -1,0 +1,350 @@
+//! The history of a drill, from what was noted.
+//!
+//! Each leadership begins with a line by which a member says that it leads, and ends with one by which it says that it has
+//! stopped, or with its process. A member that says again that it leads, without either in between, still has the same
+//! leadership: otherwise a stale leader's write would pass for a new leader's. A write belongs to the last leadership that its
+//! member had begun.
+
+use super::{
+    ear::Said,
+    file::{File, Store},
+    play::{Held, number},
+    scenario::Plan,
+};
+use crate::error::Failed;
+use protocols::{
+    elector::Deposed,
+    fence::checks::Fencing,
+    history::{
+        Event, Fact, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+        json::{SCHEMA, Writer},
+    },
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Operation, Resource},
+};
+use scenarios::fault::{Fault, Who};
+use std::{collections::BTreeMap, fs::File as OnDisk, io::BufWriter, path::Path};
+
+/// A leader may write so soon before the line is read by which it says that it leads.
+const HEARD_WITHIN_US: u64 = 500_000;
+
+/// Something that was noted, in microseconds of the machine's clock.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    pub t_us: u64,
+    pub note: Note,
+}
+
+/// What was noted.
+#[derive(Clone, Debug)]
+pub enum Note {
+    Said(usize, Said),
+    /// The store's decision on a write.
+    Row {
+        /// The writer; `None` if it is no member.
+        member: Option<usize>,
+        accepted: bool,
+        token: Option<u64>,
+    },
+    /// By number: members, then the service.
+    Node(usize, NodeState),
+    Fault(u32, Box<Fault>, Phase, Vec<usize>),
+    /// The write of this member's that was held back has been let go.
+    LetGo(usize),
+    /// The store has not taken it.
+    NotTaken(usize),
+    End,
+}
+
+/// What the history is of.
+pub struct Facts<'f> {
+    pub file: &'f File,
+    pub plan: &'f Plan,
+    pub names: Vec<String>,
+    pub start_us: u64,
+}
+
+/// A leadership of a member's.
+#[derive(Clone, Copy, Debug)]
+struct Tenure {
+    generation: u32,
+    token: Option<u64>,
+    begun_us: u64,
+    ended_us: Option<u64>,
+}
+
+/// Writes the history to `to`. Returns sentences about what was noticed.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(facts: &Facts, noted: Vec<Noted>, held: Option<Held>, to: &Path) -> Result<Vec<String>, Failed> {
+    let (header, events, notes) = history(facts, noted, held);
+    let failed = Failed::unwritten::<std::io::Error>(to);
+    let mut out = Writer::new(BufWriter::new(OnDisk::create(to).map_err(&failed)?), &header);
+    events.iter().for_each(|event| out.record(event));
+    out.finish().map_err(&failed)?;
+    Ok(notes)
+}
+
+fn history(facts: &Facts, mut noted: Vec<Noted>, held: Option<Held>) -> (Header, Vec<Event>, Vec<String>) {
+    // Rows are read later than lines.
+    noted.sort_by_key(|noted| noted.t_us);
+    let tokened = matches!(&facts.file.store, Store::Postgres { token: Some(_), .. })
+        || noted.iter().any(|noted| matches!(noted.note, Note::Row { token: Some(_), .. }));
+    let header = header(facts, tokened, held);
+    leave_out_what_the_store_has_said(&mut noted);
+    let mut tenures = Tenures::of(&noted, facts.names.len());
+    tenures.learn_tokens(&noted);
+    let mut told = Told { facts, tenures, tokened, events: Vec::new(), rows: 0, highest: 0, strangers: 0, unled: 0 };
+    told.tenures_begin();
+    noted.iter().for_each(|noted| told.note(noted));
+    told.events.sort_by_key(|event| event.t_us);
+    let mut notes = Vec::new();
+    if told.strangers > 0 {
+        notes.push(format!("{} writes came from no member of the fleet, and were left out.", told.strangers));
+    }
+    if told.unled > 0 {
+        notes.push(format!(
+            "{} writes came from members that had never said that they lead; either `[log]` misses what they say, or they write \
+             without leading.",
+            told.unled
+        ));
+    }
+    (header, told.events, notes)
+}
+
+/// A store of ours notes what it refuses: then it need not be concluded that it has.
+fn leave_out_what_the_store_has_said(noted: &mut Vec<Noted>) {
+    let let_go = noted.iter().position(|noted| matches!(noted.note, Note::LetGo(_))).unwrap_or(noted.len());
+    let refused = |by: usize| {
+        let is = |noted: &Noted| matches!(noted.note, Note::Row { member, accepted: false, .. } if member == Some(by));
+        noted[let_go..].iter().any(is)
+    };
+    let said: Vec<bool> =
+        noted.iter().map(|noted| matches!(noted.note, Note::NotTaken(member) if refused(member))).collect();
+    let mut said = said.into_iter();
+    noted.retain(|_| !said.next().unwrap_or(false));
+}
+
+/// Each member's leaderships, in order.
+struct Tenures(Vec<Vec<Tenure>>);
+
+impl Tenures {
+    fn of(noted: &[Noted], members: usize) -> Tenures {
+        let mut all: Vec<Vec<Tenure>> = vec![Vec::new(); members];
+        for Noted { t_us, note } in noted {
+            match note {
+                Note::Said(member, Said::Elected(token)) => {
+                    let tenures = &mut all[*member];
+                    let open = tenures.last().filter(|last| last.ended_us.is_none());
+                    let same = open.is_some_and(|open| token.is_none() || open.token == *token);
+                    if !same {
+                        tenures.iter_mut().for_each(|tenure| _ = tenure.ended_us.get_or_insert(*t_us));
+                        let generation = tenures.len() as u32 + 1;
+                        tenures.push(Tenure { generation, token: *token, begun_us: *t_us, ended_us: None });
+                    }
+                }
+                Note::Said(member, Said::Deposed) | Note::Node(member, NodeState::Down) => {
+                    if let Some(last) = all.get_mut(*member).and_then(|tenures| tenures.last_mut()) {
+                        last.ended_us.get_or_insert(*t_us);
+                    }
+                }
+                _ => {}
+            }
+        }
+        // What was written just before the line was read was written by the leader.
+        for Noted { t_us, note } in noted {
+            let Note::Row { member: Some(member), .. } = note else { continue };
+            let leads = |tenure: &Tenure| tenure.begun_us <= *t_us && tenure.ended_us.is_none_or(|end| end >= *t_us);
+            if all[*member].iter().any(leads) {
+                continue;
+            }
+            let next = all[*member].iter_mut().find(|tenure| tenure.begun_us > *t_us);
+            if let Some(next) = next.filter(|next| next.begun_us - t_us <= HEARD_WITHIN_US) {
+                next.begun_us = *t_us;
+            }
+        }
+        Tenures(all)
+    }
+
+    /// The leadership that a write of `member`'s at this time belongs to.
+    fn at(&self, member: usize, t_us: u64) -> Option<Tenure> {
+        self.0[member].iter().rev().find(|tenure| tenure.begun_us <= t_us).copied()
+    }
+
+    /// A leadership whose line had no token has that of its first write.
+    fn learn_tokens(&mut self, noted: &[Noted]) {
+        for Noted { t_us, note } in noted {
+            let Note::Row { member: Some(member), token: Some(token), .. } = note else { continue };
+            let tenure = self.0[*member].iter_mut().rev().find(|tenure| tenure.begun_us <= *t_us);
+            if let Some(tenure) = tenure.filter(|tenure| tenure.ended_us.is_none_or(|end| end >= *t_us)) {
+                tenure.token.get_or_insert(*token);
+            }
+        }
+    }
+}
+
+struct Told<'f> {
+    facts: &'f Facts<'f>,
+    tenures: Tenures,
+    tokened: bool,
+    events: Vec<Event>,
+    /// Writes that were accepted.
+    rows: u64,
+    highest: u64,
+    strangers: u64,
+    unled: u64,
+}
+
+impl Told<'_> {
+    fn tell(&mut self, t_us: u64, kind: Kind) {
+        let t_us = t_us.saturating_sub(self.facts.start_us);
+        self.events.push(Event { t_us, group: 0, kind });
+    }
+
+    fn incarnation(&self, member: usize, tenure: Tenure) -> Option<Incarnation> {
+        let token = if self.tokened { tenure.token? } else { 0 };
+        Some(Incarnation { token, node: number(member), generation: tenure.generation })
+    }
+
+    fn tenures_begin(&mut self) {
+        let all: Vec<(usize, Tenure)> = self.tenures.0.iter().enumerate().flat_map(each).collect();
+        for (member, tenure) in all {
+            // Of one without a token nothing was written, and nothing can be said.
+            let Some(incarnation) = self.incarnation(member, tenure) else { continue };
+            self.tell(tenure.begun_us, Kind::Elected(incarnation));
+        }
+    }
+
+    fn note(&mut self, Noted { t_us, note }: &Noted) {
+        match note {
+            Note::Said(member, Said::Deposed) => {
+                let ended = self.tenures.0[*member].iter().find(|tenure| tenure.ended_us == Some(*t_us)).copied();
+                if let Some(incarnation) = ended.and_then(|tenure| self.incarnation(*member, tenure)) {
+                    self.tell(*t_us, Kind::Deposed { incarnation, reason: Deposed::Lost });
+                }
+            }
+            Note::Said(_, Said::Elected(_)) | Note::LetGo(_) => {}
+            Note::Row { member, accepted, token } => self.row(*t_us, *member, *accepted, *token),
+            Note::NotTaken(member) => self.apply(*t_us, *member, None, false),
+            Note::Node(node, state) => self.tell(*t_us, Kind::Node { node: number(*node), state: *state }),
+            Note::Fault(index, fault, phase, on) => {
+                let on: Vec<NodeId> = on.iter().map(|node| number(*node)).collect();
+                let to = self.others(fault);
+                let nodes = self.header_names();
+                let names = |of: &[NodeId]| {
+                    of.iter().filter_map(|node| nodes.get(node.index()).cloned()).collect::<Vec<_>>().join(", ")
+                };
+                let event = fault.event(*index, *phase, (&on, &to), names);
+                self.tell(*t_us, Kind::Fault(Box::new(event)));
+            }
+            Note::End => self.tell(*t_us, Kind::End { messages: 0, by_kind: BTreeMap::new() }),
+        }
+    }
+
+    fn others(&self, fault: &Fault) -> Vec<NodeId> {
+        let (_, to) = fault.groups();
+        let members = self.facts.names.len();
+        let store = members + usize::from(self.facts.file.service.is_some());
+        to.iter().map(|who| number(if *who == Who::Store { store } else { members })).collect()
+    }
+
+    fn header_names(&self) -> Vec<String> {
+        names(self.facts)
+    }
+
+    fn row(&mut self, t_us: u64, member: Option<usize>, accepted: bool, token: Option<u64>) {
+        let Some(member) = member else {
+            self.strangers += 1;
+            return;
+        };
+        self.apply(t_us, member, token, accepted);
+    }
+
+    fn apply(&mut self, t_us: u64, member: usize, token: Option<u64>, accepted: bool) {
+        let tenure = self.tenures.at(member, t_us);
+        if tenure.is_none() {
+            self.unled += 1;
+        }
+        let own = tenure.and_then(|tenure| self.incarnation(member, tenure)).map(|known| known.token);
+        let token = if self.tokened { token.or(own).unwrap_or(0) } else { 0 };
+        if accepted {
+            self.rows += 1;
+        }
+        let verdict = match accepted {
+            true => WriteVerdict::Ok,
+            false => WriteVerdict::Fenced { highest: self.highest },
+        };
+        if accepted {
+            self.highest = self.highest.max(token);
+        }
+        let write = Write {
+            resource: Resource::SEQUENCE,
+            operation: Operation::Record,
+            generation: tenure.map_or(0, |tenure| tenure.generation),
+            token,
+            seq: self.rows + u64::from(!accepted),
+            read_version: UNKNOWN_VERSION,
+            client: UNKNOWN_REQUEST.client,
+            number: UNKNOWN_REQUEST.number,
+            payload: None,
+        };
+        let version = if accepted { self.rows } else { UNKNOWN_VERSION };
+        self.tell(t_us, Kind::Apply { node: number(member), write, verdict, version });
+    }
+}
+
+fn each((member, tenures): (usize, &Vec<Tenure>)) -> impl Iterator<Item = (usize, Tenure)> {
+    tenures.iter().map(move |tenure| (member, *tenure))
+}
+
+fn names(facts: &Facts) -> Vec<String> {
+    let service = facts.file.service.iter().map(|service| service.server.name().to_owned());
+    facts.names.iter().cloned().chain(service).chain(["store".to_owned()]).collect()
+}
+
+fn header(facts: &Facts, tokened: bool, held: Option<Held>) -> Header {
+    let Facts { file, plan, .. } = facts;
+    let (nodes, members) = (names(facts), facts.names.len());
+    let ms = |length: std::time::Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
+    let mut requires = vec![(Fact::WritesAccepted, 1)];
+    if plan.scenario.replaces() {
+        requires.push((Fact::LeadersTookEffect, 2));
+    }
+    if held.is_some() {
+        requires.push((Fact::StaleWriteAttempts, 1));
+    }
+    Header {
+        schema: SCHEMA,
+        scenario: plan.scenario.name().to_owned(),
+        protocol: file.name.clone(),
+        seed: plan.seed,
+        fencing: Fencing::On,
+        tokened,
+        plan_digest: String::new(),
+        candidates: members as u16,
+        lease_ttl_ms: ms(file.fleet.lease),
+        rate: 0,
+        liveness_bound_ms: ms(file.fleet.within),
+        dark_after_ms: ms(file.fleet.lease),
+        requires: requires.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect(),
+        services: file.service.iter().map(|_| number(members)).collect(),
+        services_needed: 0,
+        clusters: Vec::new(),
+        tick_ms: 0,
+        store: Some(number(nodes.len() - 1)),
+        majority: false,
+        ring: false,
+        dual_belief_bound_us: None,
+        resources: vec![file.store.resource().to_owned()],
+        copies: None,
+        groups: 1,
+        address: None,
+        placement: None,
+        group: 0,
+        nodes,
+    }
+}
+
+#[cfg(test)]
+mod tests;
