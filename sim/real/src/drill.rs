@@ -22,6 +22,7 @@ pub use file::{File, LogWords};
 pub use play::{Drilled, Held};
 pub use scenario::{Plan, Scenario};
 pub use stage::Places;
+pub use story::Noticed;
 
 use crate::error::Failed;
 use fill::Values;

@@ -113,3 +113,21 @@ pub fn find(program: &str, package: &str, what: &str) -> Option<PathBuf> {
     }
     found
 }
+
+/// The same for a file that a package has.
+///
+/// # Panics
+/// It is missing, and `FENCEPOST_SERVERS` requires it.
+pub fn file(path: &Path, package: &str, what: &str) -> Option<()> {
+    if !path.exists() && wish() == "install" {
+        install::alone(|| {
+            if !path.exists() {
+                install::packages(&[package], package);
+            }
+        });
+    }
+    if !path.exists() {
+        skip(what, &format!("`{package}` is not installed"));
+    }
+    path.exists().then_some(())
+}

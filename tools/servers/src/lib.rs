@@ -23,7 +23,9 @@ mod process;
 mod server;
 mod version;
 
-pub use find::{consul as find_consul, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar};
+pub use find::{
+    consul as find_consul, file as find_file, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar,
+};
 pub use folder::{Folder, free_address, free_port};
 pub use install::{say, skip, wish};
 pub use link::Link;

@@ -1,6 +1,10 @@
 //! `drill`: somebody else's processes under our scenarios.
 
-use super::{args::DrillArgs, cluster, process::{asked_to_end, block_on}};
+use super::{
+    args::DrillArgs,
+    cluster,
+    process::{asked_to_end, block_on},
+};
 use crate::terminal::{
     check,
     exit::{Stop, USAGE},
@@ -27,17 +31,17 @@ struct Run {
 
 /// Plays the scenarios one after the other, each on servers and processes of its own.
 pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
-    let file = File::read(&args.file)?;
-    let show = Show::from(&args.show);
-    let scenarios = scenarios(args, &file)?;
-    if args.list {
+    let Some(path) = args.file.as_ref().filter(|_| !args.list) else {
         let rows = Scenario::ALL.map(|scenario| format!("{:<24} {}", scenario.name(), scenario.about()));
         print(&rows.join("\n"));
         return Ok(0);
-    }
+    };
+    let file = File::read(path)?;
+    let show = Show::from(&args.show);
+    let scenarios = scenarios(args, &file)?;
     // Wrong patterns are told before anything is started.
     drop(ear(&file.log)?);
-    let folder = args.dir.clone().unwrap_or_else(|| Path::new("target/fencepost/drill").join(&file.name));
+    let folder = args.dir.clone().unwrap_or_else(|| Path::new("target/fencepost/drill").join(file.title()));
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot make {}: {e}", folder.display()));
     fs::create_dir_all(&folder).map_err(wrong)?;
     let folder = folder.canonicalize().map_err(wrong)?;
@@ -73,11 +77,13 @@ fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
 
 /// Listens as the file says.
 fn ear(words: &LogWords) -> Result<Ear, Stop> {
-    let preset = words.preset.as_deref().map(::logs::preset).transpose()?;
-    let messages = Messages::new(preset, &words.elected, &words.deposed)?;
+    let wrong = |why: &dyn std::fmt::Display| Stop::usage(format!("`[log]`: {why}"));
+    let preset = words.preset.as_deref().map(::logs::preset).transpose().map_err(|why| wrong(&why))?;
+    let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
     Ok(Box::new(move |member, line| {
         let message = messages.of(line)?;
-        let field = |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+        let field =
+            |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
         // A member may also say who else leads.
         if field("node").is_some_and(|node| node != member) {
             return None;
@@ -115,6 +121,9 @@ fn play(file: &File, plan: Plan, folder: &Path, tools: &Path) -> Result<Run, Sto
         if excuse.is_some() {
             judged.judgement.verdict = Verdict::Vacuous;
         }
+    }
+    if let Some(doubt) = drilled.noticed.doubt.as_ref().filter(|_| judged.judgement.verdict == Verdict::Pass) {
+        judged.judgement.shows_nothing(doubt.clone());
     }
     check::write_page(&mut judged, folder, Show::default())?;
     Ok(Run { plan, judged, drilled, excuse })
@@ -167,12 +176,10 @@ fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Resu
     check::report(&worst.judged, &shown(&worst.drilled.history), None, true, show);
     if !show.json && !show.quiet {
         worst.drilled.held.into_iter().for_each(|held| print(&format!("Held back: {}.", told(held))));
-        worst.drilled.notes.iter().for_each(|note| print(note));
+        worst.drilled.noticed.note.into_iter().for_each(print);
         if let Some(excuse) = worst.excuse {
             print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
         }
-        let page = worst.drilled.history.with_file_name("timeline.html");
-        print(&format!("The page: {}", shown(&page)));
     }
     Ok(code)
 }
@@ -186,7 +193,7 @@ fn json(run: &Run) -> serde_json::Value {
         "held": drilled.held.map(told), "failover_ms": metrics.failover_ms,
         "leaders_acting_by_effect_max": metrics.leaders_acting_by_effect_max,
         "writes_accepted": metrics.writes_accepted, "writes_fenced": metrics.writes_fenced,
-        "history": shown(&drilled.history), "notes": drilled.notes,
+        "history": shown(&drilled.history), "doubt": drilled.noticed.doubt,
     })
 }
 

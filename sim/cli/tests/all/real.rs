@@ -4,6 +4,7 @@ mod chaos;
 mod cli;
 mod cluster;
 mod common;
+mod drills;
 mod full_disk;
 mod hostile;
 mod interop;

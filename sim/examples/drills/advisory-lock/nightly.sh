@@ -3,12 +3,12 @@
 # work. The lock lasts as long as the session that holds it, so one psql holds it while others write.
 #
 # With FENCE=1, each write checks a fencing token, which the holder has drawn from a sequence.
-node=$1 url=$2
+node=$1 lock=$2 url=$3
 export PGOPTIONS="-c client_min_messages=warning"
 
 coprocess=$(mktemp -d)
 mkfifo "$coprocess/in" "$coprocess/out"
-psql -qAtX "$url" <"$coprocess/in" >"$coprocess/out" 2>&1 &
+psql -qAtX "$lock" <"$coprocess/in" >"$coprocess/out" 2>&1 &
 exec 3>"$coprocess/in" 4<"$coprocess/out"
 rm -r "$coprocess"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A billing service that elects its leader with kazoo's Election, as kazoo's documentation shows it.
 
-Only the leader issues invoices. With --fence, each invoice is issued in one transaction with a check of the leader's fencing
-token, which is the number that ZooKeeper gave the leader's place in the queue.
+Only the leader issues invoices. With --fence, each is issued in one statement with a check of the leader's fencing token, which is
+the number that ZooKeeper gave the leader's place in the queue.
 """
 
 import argparse
@@ -23,14 +23,18 @@ zk.start()
 election = zk.Election("/billing/leader", args.id)
 
 
+# One statement: a leader that stops between two would keep the lock on the fence, and nobody else could write.
+FENCED = """
+WITH fenced AS (UPDATE fence SET token = %(token)s WHERE token <= %(token)s RETURNING token)
+INSERT INTO invoices (issued_by, token) SELECT %(id)s, token FROM fenced
+"""
+PLAIN = "INSERT INTO invoices (issued_by, token) VALUES (%(id)s, %(token)s)"
+
+
 def issue(db, token):
     with db, db.cursor() as cursor:
-        if args.fence:
-            cursor.execute("UPDATE fence SET token = %s WHERE token <= %s", (token, token))
-            if cursor.rowcount == 0:
-                return False
-        cursor.execute("INSERT INTO invoices (issued_by, token) VALUES (%s, %s)", (args.id, token))
-    return True
+        cursor.execute(FENCED if args.fence else PLAIN, {"id": args.id, "token": token})
+        return cursor.rowcount == 1
 
 
 def lead():

@@ -283,6 +283,16 @@ impl File {
         Ok(file)
     }
 
+    /// The fleet's name in reports: the folder's, and the file's if it is not `drill`.
+    pub fn title(&self) -> String {
+        let folder = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        match (folder, self.name.as_str()) {
+            (Some(folder), "drill") => folder,
+            (Some(folder), name) => format!("{folder}/{name}"),
+            (None, name) => name.to_owned(),
+        }
+    }
+
     /// The names in braces that its texts may use.
     fn names(&self) -> Vec<&'static str> {
         let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()];

@@ -8,7 +8,7 @@ use super::{
     load::Load,
     scenario::{Plan, Scenario},
     stage::{Heard, Places, Stage},
-    story::{self, Facts, Note, Noted},
+    story::{self, Facts, Note, Noted, Noticed},
 };
 use crate::{
     error::Failed,
@@ -50,8 +50,7 @@ pub struct Drilled {
     pub lasted: Duration,
     /// Whether a write was held back, and what the store did with it in the end.
     pub held: Option<Held>,
-    /// Sentences about what was noticed.
-    pub notes: Vec<String>,
+    pub noticed: Noticed,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -125,8 +124,8 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let held = held?;
     let facts = Facts { file, plan, names, start_us };
     let history = folder.join("history.jsonl");
-    let notes = story::write(&facts, notes, held, &history)?;
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, notes })
+    let noticed = story::write(&facts, notes, held, &history)?;
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, noticed })
 }
 
 impl Run<'_> {
@@ -251,7 +250,7 @@ impl Run<'_> {
         let index = self.begin(&fault, Phase::Begin, &[leader]);
         let replaced = self.replaced(leader).await?;
         let before = self.rows[leader];
-        self.note(Note::LetGo(leader));
+        self.note(Note::LetGo);
         if let Some(go) = self.arm.take().and_then(|arm| arm.held) {
             // The connection may have ended.
             let _ = go.send(());
@@ -392,7 +391,9 @@ impl Run<'_> {
                 if nobody_led && self.ends >= STARTS_MAX {
                     let (name, log) = (&self.stage.members[member].name, self.stage.members[member].log());
                     let (said, log) = (last_lines(log, 8), log.display());
-                    return Err(Failed::Unplayable(format!("{name} ends again and again; see {log}, which ends with\n{said}")));
+                    return Err(Failed::Unplayable(format!(
+                        "{name} ends again and again; see {log}, which ends with\n{said}"
+                    )));
                 }
                 self.down[member] = Some(Instant::now() + SUPERVISOR);
             }
@@ -409,7 +410,9 @@ impl Run<'_> {
         let led = self.notes.iter().any(|noted| matches!(noted.note, Note::Said(_, Said::Elected(_))));
         let (member, resource) = (&self.stage.members[0], self.file.store.resource());
         let why = match (led, wrote) {
-            (false, true) => "a member writes, but none has said that it leads: compare `[log] elected` with its output".to_owned(),
+            (false, true) => {
+                "a member writes, but none has said that it leads: compare `[log] elected` with its output".to_owned()
+            }
             (false, false) => "no member has said that it leads, by `[log]`".to_owned(),
             (true, _) => format!("the leader has not written to `{resource}`"),
         };

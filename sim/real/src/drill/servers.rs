@@ -44,8 +44,10 @@ pub async fn start(server: Server, keeper: &Path, folder: &Path) -> Result<Start
 
 fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Vec<String>), Failed> {
     let find = |program: &str, package: &str| {
-        let address = format!("or give the address of a running one, {} = {{ address = \"HOST:PORT\" }}", server.name());
-        let none = || Failed::NoService(format!("`{program}` is not installed: `apt-get install {package}`, {address}"));
+        let address =
+            format!("or give the address of a running one, {} = {{ address = \"HOST:PORT\" }}", server.name());
+        let none =
+            || Failed::NoService(format!("`{program}` is not installed: `apt-get install {package}`, {address}"));
         servers::look(program).ok_or_else(none)
     };
     Ok(match server {
@@ -56,8 +58,9 @@ fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Ve
         }
         Server::Zookeeper => {
             let java = find("java", "zookeeper default-jre-headless")?;
-            let jar = servers::zookeeper_jar()
-                .ok_or_else(|| Failed::NoService("ZooKeeper is not installed: `apt-get install zookeeper`".to_owned()))?;
+            let jar = servers::zookeeper_jar().ok_or_else(|| {
+                Failed::NoService("ZooKeeper is not installed: `apt-get install zookeeper`".to_owned())
+            })?;
             let arguments = servers::call::zookeeper(address, data, &jar);
             (java, arguments.map_err(Failed::cannot("write ZooKeeper's settings"))?)
         }
@@ -66,6 +69,11 @@ fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Ve
 }
 
 impl Started {
+    /// The folder of its program, which may have the tools that scripts call.
+    pub fn programs(&self) -> Option<&Path> {
+        Path::new(self.recipe.words.first()?).parent()
+    }
+
     async fn listens(&mut self) -> Result<(), Failed> {
         let log = self.recipe.output.display().to_string();
         let name = self.recipe.words.first().cloned().unwrap_or_default();

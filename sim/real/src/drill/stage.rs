@@ -71,6 +71,8 @@ pub struct Stage {
     _store: Option<Started>,
     /// Members by the ports that their connections have at the store.
     ports: Arc<Mutex<BTreeMap<u16, usize>>>,
+    /// Where members' programs are looked for.
+    path: String,
     events: UnboundedSender<Heard>,
 }
 
@@ -97,7 +99,10 @@ impl Stage {
         let service_at = file.service.as_ref().and_then(|given| given.address).or(service.as_ref().map(|s| s.address));
         let own = store.as_ref().map(|store| store.address).or(file.store.address());
         let store_at = watch(&file.store, own.or(service_at), &events).await?;
-        let mut stage = Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), events };
+        let started = service.iter().chain(&store).filter_map(Started::programs);
+        let path = search_path(started);
+        let mut stage =
+            Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, events };
         for index in 0..usize::from(file.fleet.members) {
             let member = stage.member(file, index, (service_at, store_at), places).await?;
             stage.members.push(member);
@@ -117,7 +122,7 @@ impl Stage {
         let failed = Failed::cannot::<std::io::Error>("start a proxy");
         let line = Network::default();
         let service = match service_at {
-            Some(address) => Some(Proxy::start(address, line, None).await.map_err(&failed)?),
+            Some(address) => Some(Proxy::start(address, line, gives_up_after(file)).await.map_err(&failed)?),
             None => None,
         };
         let store = Proxy::tapped(store_at, line, None, Some(self.tap(file.store.clone(), index)));
@@ -137,6 +142,7 @@ impl Stage {
             file.fleet.environment.iter().map(|(key, text)| (key.clone(), values.fill(text))).collect();
         // Otherwise it would say nothing for minutes, since its output is no terminal.
         environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
+        environment.entry("PATH".to_owned()).or_insert_with(|| self.path.clone());
         let words = file.fleet.command.filled(&values);
         let output = folder.join(format!("{name}.log"));
         let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
@@ -260,6 +266,19 @@ async fn watch(
             Ok(address)
         }
     }
+}
+
+/// When the service's kernel gives up the connection of a member that is cut off: a database keeps a lock until then. Others know
+/// leases.
+fn gives_up_after(file: &File) -> Option<Duration> {
+    file.service.filter(|given| given.server == Server::Postgres).map(|_| file.fleet.lease)
+}
+
+/// The machine's, and behind it the folders of the servers' programs: PostgreSQL's has `psql`.
+fn search_path<'p>(folders: impl Iterator<Item = &'p Path>) -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    let folders = folders.map(|folder| folder.display().to_string());
+    std::iter::once(own).chain(folders).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
 }
 
 /// What the names in braces stand for.

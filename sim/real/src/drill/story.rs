@@ -49,9 +49,9 @@ pub enum Note {
     /// By number: members, then the service.
     Node(usize, NodeState),
     Fault(u32, Box<Fault>, Phase, Vec<usize>),
-    /// The write of this member's that was held back has been let go.
-    LetGo(usize),
-    /// The store has not taken it.
+    /// The write that was held back has been let go.
+    LetGo,
+    /// The store has not taken that write of this member's.
     NotTaken(usize),
     End,
 }
@@ -64,6 +64,14 @@ pub struct Facts<'f> {
     pub start_us: u64,
 }
 
+/// Sentences about a history.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Noticed {
+    pub note: Option<&'static str>,
+    /// Why it shows nothing if it shows no violation.
+    pub doubt: Option<String>,
+}
+
 /// A leadership of a member's.
 #[derive(Clone, Copy, Debug)]
 struct Tenure {
@@ -73,20 +81,20 @@ struct Tenure {
     ended_us: Option<u64>,
 }
 
-/// Writes the history to `to`. Returns sentences about what was noticed.
+/// Writes the history to `to`. Returns what was noticed.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(facts: &Facts, noted: Vec<Noted>, held: Option<Held>, to: &Path) -> Result<Vec<String>, Failed> {
-    let (header, events, notes) = history(facts, noted, held);
+pub fn write(facts: &Facts, noted: Vec<Noted>, held: Option<Held>, to: &Path) -> Result<Noticed, Failed> {
+    let (header, events, noticed) = history(facts, noted, held);
     let failed = Failed::unwritten::<std::io::Error>(to);
     let mut out = Writer::new(BufWriter::new(OnDisk::create(to).map_err(&failed)?), &header);
     events.iter().for_each(|event| out.record(event));
     out.finish().map_err(&failed)?;
-    Ok(notes)
+    Ok(noticed)
 }
 
-fn history(facts: &Facts, mut noted: Vec<Noted>, held: Option<Held>) -> (Header, Vec<Event>, Vec<String>) {
+fn history(facts: &Facts, mut noted: Vec<Noted>, held: Option<Held>) -> (Header, Vec<Event>, Noticed) {
     // Rows are read later than lines.
     noted.sort_by_key(|noted| noted.t_us);
     let tokened = matches!(&facts.file.store, Store::Postgres { token: Some(_), .. })
@@ -95,27 +103,24 @@ fn history(facts: &Facts, mut noted: Vec<Noted>, held: Option<Held>) -> (Header,
     leave_out_what_the_store_has_said(&mut noted);
     let mut tenures = Tenures::of(&noted, facts.names.len());
     tenures.learn_tokens(&noted);
-    let mut told = Told { facts, tenures, tokened, events: Vec::new(), rows: 0, highest: 0, strangers: 0, unled: 0 };
+    let lift = u64::from(tokened && noted.iter().any(has_token_zero));
+    let mut told =
+        Told { facts, tenures, tokened, lift, events: Vec::new(), rows: 0, highest: 0, strangers: 0, unled: 0 };
     told.tenures_begin();
     noted.iter().for_each(|noted| told.note(noted));
     told.events.sort_by_key(|event| event.t_us);
-    let mut notes = Vec::new();
-    if told.strangers > 0 {
-        notes.push(format!("{} writes came from no member of the fleet, and were left out.", told.strangers));
-    }
-    if told.unled > 0 {
-        notes.push(format!(
-            "{} writes came from members that had never said that they lead; either `[log]` misses what they say, or they write \
-             without leading.",
-            told.unled
-        ));
-    }
-    (header, told.events, notes)
+    let lifted = "Tokens are one higher here than in your log and store, which count from 0: in a history, 0 is none.";
+    let noticed = Noticed { note: (lift > 0).then_some(lifted), doubt: told.doubt() };
+    (header, told.events, noticed)
+}
+
+fn has_token_zero(noted: &Noted) -> bool {
+    matches!(noted.note, Note::Row { token: Some(0), .. } | Note::Said(_, Said::Elected(Some(0))))
 }
 
 /// A store of ours notes what it refuses: then it need not be concluded that it has.
 fn leave_out_what_the_store_has_said(noted: &mut Vec<Noted>) {
-    let let_go = noted.iter().position(|noted| matches!(noted.note, Note::LetGo(_))).unwrap_or(noted.len());
+    let let_go = noted.iter().position(|noted| matches!(noted.note, Note::LetGo)).unwrap_or(noted.len());
     let refused = |by: usize| {
         let is = |noted: &Noted| matches!(noted.note, Note::Row { member, accepted: false, .. } if member == Some(by));
         noted[let_go..].iter().any(is)
@@ -188,6 +193,8 @@ struct Told<'f> {
     facts: &'f Facts<'f>,
     tenures: Tenures,
     tokened: bool,
+    /// What is added to tokens.
+    lift: u64,
     events: Vec<Event>,
     /// Writes that were accepted.
     rows: u64,
@@ -197,13 +204,27 @@ struct Told<'f> {
 }
 
 impl Told<'_> {
+    fn doubt(&self) -> Option<String> {
+        match (self.strangers, self.unled) {
+            (0, 0) => None,
+            (0, unled) => Some(format!(
+                "{unled} writes came from members that had never said that they lead: either `[log]` misses what they say, or they write \
+                 without leading"
+            )),
+            (strangers, _) => Some(format!(
+                "{strangers} writes came from no member's connection: something writes past the proxies, whose addresses stand for \
+                 {{store}}"
+            )),
+        }
+    }
+
     fn tell(&mut self, t_us: u64, kind: Kind) {
         let t_us = t_us.saturating_sub(self.facts.start_us);
         self.events.push(Event { t_us, group: 0, kind });
     }
 
     fn incarnation(&self, member: usize, tenure: Tenure) -> Option<Incarnation> {
-        let token = if self.tokened { tenure.token? } else { 0 };
+        let token = if self.tokened { tenure.token? + self.lift } else { 0 };
         Some(Incarnation { token, node: number(member), generation: tenure.generation })
     }
 
@@ -224,7 +245,7 @@ impl Told<'_> {
                     self.tell(*t_us, Kind::Deposed { incarnation, reason: Deposed::Lost });
                 }
             }
-            Note::Said(_, Said::Elected(_)) | Note::LetGo(_) => {}
+            Note::Said(_, Said::Elected(_)) | Note::LetGo => {}
             Note::Row { member, accepted, token } => self.row(*t_us, *member, *accepted, *token),
             Note::NotTaken(member) => self.apply(*t_us, *member, None, false),
             Note::Node(node, state) => self.tell(*t_us, Kind::Node { node: number(*node), state: *state }),
@@ -235,7 +256,11 @@ impl Told<'_> {
                 let names = |of: &[NodeId]| {
                     of.iter().filter_map(|node| nodes.get(node.index()).cloned()).collect::<Vec<_>>().join(", ")
                 };
-                let event = fault.event(*index, *phase, (&on, &to), names);
+                let mut event = fault.event(*index, *phase, (&on, &to), names);
+                // How long it is to last, nobody knows when it begins.
+                if let Fault::Pause { .. } = **fault {
+                    event.detail = format!("{} stopped", names(&on));
+                }
                 self.tell(*t_us, Kind::Fault(Box::new(event)));
             }
             Note::End => self.tell(*t_us, Kind::End { messages: 0, by_kind: BTreeMap::new() }),
@@ -267,7 +292,8 @@ impl Told<'_> {
             self.unled += 1;
         }
         let own = tenure.and_then(|tenure| self.incarnation(member, tenure)).map(|known| known.token);
-        let token = if self.tokened { token.or(own).unwrap_or(0) } else { 0 };
+        let shown = token.map(|token| token + self.lift);
+        let token = if self.tokened { shown.or(own).unwrap_or(0) } else { 0 };
         if accepted {
             self.rows += 1;
         }
@@ -317,7 +343,7 @@ fn header(facts: &Facts, tokened: bool, held: Option<Held>) -> Header {
     Header {
         schema: SCHEMA,
         scenario: plan.scenario.name().to_owned(),
-        protocol: file.name.clone(),
+        protocol: file.title(),
         seed: plan.seed,
         fencing: Fencing::On,
         tokened,

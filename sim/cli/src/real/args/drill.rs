@@ -15,7 +15,8 @@ pub const HELP: &str = "FILE says how your fleet is started, what it elects by, 
 #[derive(ClapArgs, Debug)]
 pub struct DrillArgs {
     /// The fleet, as TOML
-    pub file: PathBuf,
+    #[arg(required_unless_present = "list")]
+    pub file: Option<PathBuf>,
     /// What is done to it: scenarios, separated by commas; by default all that can be played on it
     #[arg(value_delimiter = ',')]
     pub scenarios: Vec<String>,

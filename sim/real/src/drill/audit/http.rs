@@ -61,7 +61,8 @@ impl Store {
                 let answered = answer(&asked, peer.port(), fence, &kept, &rows);
                 async move { Ok::<_, Infallible>(answered) }
             });
-            connections.spawn(async move { http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await });
+            connections
+                .spawn(async move { http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await });
         }
     }
 }

@@ -14,8 +14,35 @@ use tokio::{
 
 /// Commands that write their first key, whatever the key's value is.
 pub const WRITES: [&str; 29] = [
-    "set", "setex", "psetex", "getset", "mset", "append", "incr", "incrby", "incrbyfloat", "decr", "decrby", "setrange", "setbit", "del",
-    "unlink", "getdel", "hset", "hmset", "hincrby", "hdel", "lpush", "rpush", "lpop", "rpop", "lset", "sadd", "srem", "zadd", "xadd",
+    "set",
+    "setex",
+    "psetex",
+    "getset",
+    "mset",
+    "append",
+    "incr",
+    "incrby",
+    "incrbyfloat",
+    "decr",
+    "decrby",
+    "setrange",
+    "setbit",
+    "del",
+    "unlink",
+    "getdel",
+    "hset",
+    "hmset",
+    "hincrby",
+    "hdel",
+    "lpush",
+    "rpush",
+    "lpop",
+    "rpop",
+    "lset",
+    "sadd",
+    "srem",
+    "zadd",
+    "xadd",
 ];
 /// Commands that run a script.
 pub const SCRIPTS: [&str; 3] = ["eval", "evalsha", "fcall"];

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const FLEET: &str = "[fleet]\ncommand = \"./billing --id {node} 'a b' --etcd {etcd}\"\nenv = { DB = \"{postgres}\" }\nlease = \"5s\"\n";
+const FLEET: &str =
+    "[fleet]\ncommand = \"./billing --id {node} 'a b' --etcd {etcd}\"\nenv = { DB = \"{postgres}\" }\nlease = \"5s\"\n";
 const REST: &str = "[service]\netcd = {}\n[store]\npostgres = { audit = \"invoices\", token = \"fence\" }\n[log]\nelected = \"leads\"\ndeposed = \"leads no more\"\n";
 
 fn read(text: &str) -> Result<File, String> {
@@ -12,8 +13,14 @@ fn read(text: &str) -> Result<File, String> {
 #[test]
 fn a_file_says_what_a_fleet_is() {
     let file = read(&format!("{FLEET}{REST}")).expect("a good file");
-    assert_eq!((file.fleet.members, file.fleet.lease, file.fleet.within), (3, Duration::from_secs(5), Duration::from_secs(30)));
-    assert_eq!(file.fleet.command.words().collect::<Vec<_>>(), ["./billing", "--id", "{node}", "a b", "--etcd", "{etcd}"]);
+    assert_eq!(
+        (file.fleet.members, file.fleet.lease, file.fleet.within),
+        (3, Duration::from_secs(5), Duration::from_secs(30))
+    );
+    assert_eq!(
+        file.fleet.command.words().collect::<Vec<_>>(),
+        ["./billing", "--id", "{node}", "a b", "--etcd", "{etcd}"]
+    );
     assert_eq!(file.service, Some(Service { server: Server::Etcd, address: None }));
     assert_eq!((file.store.resource(), file.store.name()), ("invoices", "postgres"));
     assert_eq!(file.log.deposed, ["leads no more"]);

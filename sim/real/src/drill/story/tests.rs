@@ -29,7 +29,7 @@ fn wrote(member: usize) -> Note {
     Note::Row { member: Some(member), accepted: true, token: None }
 }
 
-fn told(store: Store, scenario: Scenario, noted: Vec<Noted>) -> (Header, Vec<Event>, Vec<String>) {
+fn told(store: Store, scenario: Scenario, noted: Vec<Noted>) -> (Header, Vec<Event>, Noticed) {
     let (file, plan) = (file(store), Plan::draw(scenario, 0));
     let names = ["n1", "n2", "n3"].map(str::to_owned).to_vec();
     let facts = Facts { file: &file, plan: &plan, names, start_us: 0 };
@@ -65,7 +65,7 @@ fn a_stale_leader_s_write_stays_its_own() {
     ];
     let (header, events, notes) = told(http(), Scenario::Steady, noted);
     assert_eq!(writes(&events), [(0, 1), (1, 1), (0, 1), (0, 2)]);
-    assert!(!header.tokened && notes.is_empty());
+    assert!(!header.tokened && notes == Noticed::default());
     let elections = events.iter().filter(|event| matches!(event.kind, Kind::Elected(_))).count();
     assert_eq!(elections, 3);
 }
@@ -89,7 +89,8 @@ fn a_write_just_before_its_leader_was_heard_is_that_leader_s_but_not_of_one_that
 
 #[test]
 fn tokens_come_from_the_line_or_from_the_first_write() {
-    let store = Store::Postgres { address: None, table: "jobs".to_owned(), token: Some("token".to_owned()), schema: None };
+    let store =
+        Store::Postgres { address: None, table: "jobs".to_owned(), token: Some("token".to_owned()), schema: None };
     let wrote = |member, token| Note::Row { member: Some(member), accepted: true, token: Some(token) };
     let noted = vec![
         at(1.0, Note::Said(0, Said::Elected(Some(7)))),
@@ -113,9 +114,27 @@ fn tokens_come_from_the_line_or_from_the_first_write() {
 }
 
 #[test]
+fn tokens_that_count_from_zero_are_raised() {
+    let wrote = |member, token| Note::Row { member: Some(member), accepted: true, token: Some(token) };
+    let noted = vec![at(1.0, elected(0)), at(2.0, wrote(0, 0)), at(3.0, elected(1)), at(4.0, wrote(1, 1))];
+    let (_, events, noticed) = told(http(), Scenario::Steady, noted);
+    let tokens: Vec<u64> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            Kind::Apply { write, .. } => Some(write.token),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tokens, [1, 2]);
+    assert!(noticed.note.is_some());
+}
+
+#[test]
 fn writes_of_strangers_and_of_members_that_never_led_are_told() {
     let stranger = Note::Row { member: None, accepted: true, token: None };
-    let (_, events, notes) = told(http(), Scenario::Steady, vec![at(1.0, stranger), at(2.0, wrote(2))]);
+    let (_, events, noticed) = told(http(), Scenario::Steady, vec![at(1.0, stranger), at(2.0, wrote(2))]);
     assert_eq!(writes(&events), [(2, 0)]);
-    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(noticed.doubt.is_some_and(|doubt| doubt.starts_with("1 writes came from no member's connection")));
+    let (_, _, noticed) = told(http(), Scenario::Steady, vec![at(2.0, wrote(2))]);
+    assert!(noticed.doubt.is_some_and(|doubt| doubt.contains("had never said that they lead")));
 }

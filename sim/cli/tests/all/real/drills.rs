@@ -1,0 +1,169 @@
+//! Drills of the examples, as their documentation tells people to write them, and of fleets that are broken on purpose.
+
+use super::common::{Folder, Process, SOON, eventually, fencepost, program, servers, text};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn example(name: &str, file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/drills").join(name).join(file)
+}
+
+/// The exit code and the report of one drill.
+fn drilled(file: &Path, scenario: &str, folder: &Folder) -> (Option<i32>, String) {
+    let (file, to) = (file.to_str().expect("a name"), folder.file("drill"));
+    // It takes longer than other commands may.
+    let done = program().args(["drill", file, scenario, "--dir", &to]).output().expect("it starts");
+    (done.status.code(), text(&done.stdout) + &text(&done.stderr))
+}
+
+/// Without a fence a former leader's write is accepted; with one it is refused, and the drill passes.
+fn is_held_by_its_fence(name: &str, scenario: &str) {
+    let folder = Folder::new();
+    let (code, said) = drilled(&example(name, "drill.toml"), scenario, &folder);
+    assert!(code == Some(1) && said.contains("no_stale_write"), "{name}: {code:?}\n{said}");
+    let (code, said) = drilled(&example(name, "fenced.toml"), scenario, &folder);
+    assert_eq!(code, Some(0), "{name}, fenced:\n{said}");
+    if scenario == "gc-pause" {
+        assert!(said.contains("the stale write was refused"), "{said}");
+    }
+}
+
+#[test]
+fn kazoo_on_zookeeper_writes_to_postgres() {
+    let what = "the drill of kazoo's Election";
+    let found = [servers::find_zookeeper(what), servers::find("initdb", "postgresql", what), python(what)];
+    if found.iter().all(Option::is_some) {
+        is_held_by_its_fence("kazoo", "gc-pause");
+    }
+}
+
+#[test]
+fn redis_py_s_lock() {
+    let what = "the drill of redis-py's Lock";
+    let found = [servers::find("redis-server", "redis-server", what), python(what)];
+    if found.iter().all(Option::is_some) {
+        is_held_by_its_fence("redis-lock", "gc-pause");
+    }
+}
+
+#[test]
+fn ioredis_with_two_scripts() {
+    let what = "the drill of ioredis";
+    let found = [servers::find("redis-server", "redis-server", what), servers::find("npm", "npm", what)];
+    if found.iter().all(Option::is_some) {
+        is_held_by_its_fence("ioredis", "gc-pause");
+    }
+}
+
+#[test]
+fn etcd_s_own_package_in_go() {
+    let what = "the drill of etcd's package concurrency";
+    let package = Path::new("/usr/share/gocode/src/go.etcd.io/etcd/clientv3/concurrency");
+    let found = [servers::find("etcd", "etcd-server", what), servers::find("go", "golang-go", what)];
+    let library = servers::find_file(package, "golang-etcd-server-dev", what);
+    if library.is_some() && found.iter().all(Option::is_some) {
+        is_held_by_its_fence("etcd-go", "gc-pause");
+    }
+}
+
+#[test]
+fn consul_s_own_command() {
+    let what = "the drill of `consul lock`";
+    let found = [servers::find_consul(what), servers::find("curl", "curl", what)];
+    if found.iter().all(Option::is_some) {
+        is_held_by_its_fence("consul-lock", "gc-pause");
+    }
+}
+
+/// The lock lasts as long as its session, so a leader that stops keeps it; one that is cut off does not.
+#[test]
+fn postgres_s_advisory_lock() {
+    let what = "the drill of an advisory lock";
+    if servers::find("initdb", "postgresql", what).is_some()
+        && servers::find("psql", "postgresql-client", what).is_some()
+    {
+        is_held_by_its_fence("advisory-lock", "isolate-leader");
+    }
+}
+
+fn python(what: &str) -> Option<PathBuf> {
+    servers::find("python3", "python3-venv", what)
+}
+
+/// A fleet of shell scripts that ask nobody: each says that it leads, and writes.
+fn everybody(folder: &Folder, mark: &str) -> PathBuf {
+    let script = format!("echo leads {mark}; while curl -sf -X POST http://{{store}}/ >/dev/null; do sleep 0.05; done");
+    let file = format!(
+        "[fleet]\ncommand = [\"sh\", \"-c\", \"{script}\"]\nlease = \"1s\"\n[service]\nredis = {{}}\n[store]\nhttp = {{}}\n\
+         [log]\nelected = \"leads\"\ndeposed = []\n"
+    );
+    folder.write("fleet.toml", file).into()
+}
+
+#[test]
+fn two_that_lead_at_once_are_found_though_nothing_goes_wrong() {
+    let what = "the drill of leaders that ask nobody";
+    let found = [servers::find("redis-server", "redis-server", what), servers::find("curl", "curl", what)];
+    if found.iter().any(Option::is_none) {
+        return;
+    }
+    let folder = Folder::new();
+    let (code, said) = drilled(&everybody(&folder, "at once"), "steady", &folder);
+    assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
+}
+
+/// Whose command line has the mark, or the folder.
+fn left(marks: &[&str]) -> Vec<String> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| marks.iter().any(|mark| line.contains(mark))).collect()
+}
+
+#[test]
+fn nothing_is_left_of_a_drill_that_is_killed_or_interrupted() {
+    let what = "the end of a drill";
+    let found = [servers::find("redis-server", "redis-server", what), servers::find("curl", "curl", what)];
+    if found.iter().any(Option::is_none) {
+        return;
+    }
+    for signal in ["KILL", "INT"] {
+        let folder = Folder::new();
+        let mark = format!("marked-{}-{signal}", std::process::id());
+        let (file, to) = (everybody(&folder, &mark), folder.file("drill"));
+        let mut command = program();
+        command.args(["drill", file.to_str().expect("a name"), "steady", "--dir", &to]);
+        let mut drill = Process::start(command, &folder.path().join("drill.log"));
+        let member = folder.path().join("drill/steady/0/n3.log");
+        eventually("a member runs", SOON, || fs::read_to_string(&member).ok().filter(|said| said.contains("leads")));
+        let marks = [mark.as_str(), to.as_str()];
+        assert!(left(&marks).len() > 4, "{:?}", left(&marks));
+        drill.signal(signal);
+        drill.wait(SOON);
+        eventually("nothing is left", SOON, || left(&marks).is_empty().then_some(()));
+    }
+}
+
+#[test]
+fn what_cannot_be_drilled_is_said_before_anything_starts() {
+    let folder = Folder::new();
+    let said = |toml: &str, more: &[&str]| {
+        let file = folder.write("wrong.toml", toml);
+        let done =
+            fencepost(["drill", &file, "--dir", &folder.file("none")].iter().copied().chain(more.iter().copied()));
+        assert_eq!(done.status.code(), Some(64), "{}", text(&done.stderr));
+        let why = text(&done.stderr);
+        assert_eq!(why.trim_end().lines().count(), 1, "{why}");
+        why
+    };
+    let good = "[fleet]\ncommand = \"true\"\n[store]\nhttp = {}\n[log]\nelected = \"leads\"\ndeposed = []\n";
+    assert!(said("[fleet]\n", &[]).contains("missing field `command`"));
+    assert!(said(good, &["isolate-leader"]).contains("the fleet has no `[service]`"));
+    assert!(said(good, &["gc-pauze"]).contains("gc-pause"));
+    assert!(said(&good.replace("leads", "{"), &[]).contains("`[log]`: `{` opens a brace"));
+    assert!(said(&format!("{good}preset = \"klog2\"\n"), &[]).contains("is no preset"));
+    let list = fencepost(["drill", "--list"]);
+    assert!(list.status.success() && text(&list.stdout).contains("late-write"));
+}
