@@ -9,16 +9,16 @@ use super::words::{
 };
 use crate::terminal::{
     check::PageArgs,
-    options::{OwnOptions, PlanOptions, ShowArgs},
+    options::{OwnOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
-pub use cluster::{LogArgs, LogFormat, WatchArgs, WorldArgs};
+pub use cluster::{LogArgs, LogFormat, RunArgs, WatchArgs, WorldArgs};
 pub use drill::DrillArgs;
 pub use measure::{ExperimentsArgs, FailoverArgs, Measure};
 use protocols::election::Protocol;
 use protocols_real::store::audit::Retention;
-use std::{ffi::OsString, net::SocketAddr, ops::Range, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 /// Leader election and fencing on real processes: the code that the simulation judges, against real servers.
 #[derive(Parser, Debug)]
@@ -379,26 +379,4 @@ pub enum CutOff {
     Store,
     /// Both.
     Both,
-}
-
-/// A scenario on real processes.
-#[derive(ClapArgs, Debug)]
-pub struct RunArgs {
-    /// A scenario's name, or a plan in a file (`*.json`)
-    pub what: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
-    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
-    pub backend: &'static Protocol,
-    /// Seed of everything that the options leave open
-    #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
-    pub seed: u64,
-    /// Play these seeds one after the other, report each on a line, and print a summary
-    #[arg(long, value_parser = parse::seeds, conflicts_with = "seed", value_name = "A..B")]
-    pub seeds: Option<Range<u64>>,
-    #[command(flatten)]
-    pub plan: PlanOptions,
-    #[command(flatten)]
-    pub world: WorldArgs,
-    #[command(flatten)]
-    pub show: ShowArgs,
 }

@@ -1,9 +1,11 @@
 //! A drill's file: whose processes, on which service and store, and how their logs say who leads.
 
+mod raw;
+
 use super::fill::{self, Command};
 use crate::error::Failed;
+use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, RawServer, Several, Words};
 use scenarios::units::{self, Unread};
-use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs,
@@ -150,109 +152,6 @@ pub struct Load {
     pub rate: u32,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    fleet: RawFleet,
-    #[serde(default)]
-    service: BTreeMap<String, RawServer>,
-    store: BTreeMap<String, toml::Value>,
-    log: RawLog,
-    load: Option<RawLoad>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFleet {
-    #[serde(default = "three")]
-    members: u16,
-    command: Words,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    setup: Option<Words>,
-    lease: Option<String>,
-    within: Option<String>,
-}
-
-/// A command: a line, or its words.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Words {
-    Line(String),
-    List(Vec<String>),
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct RawServer {
-    address: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPostgres {
-    audit: String,
-    token: Option<String>,
-    schema: Option<PathBuf>,
-    address: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRedis {
-    audit: String,
-    address: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawHttp {
-    #[serde(default)]
-    fence: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLog {
-    preset: Option<String>,
-    elected: Option<Several>,
-    deposed: Option<Several>,
-}
-
-/// One pattern, or several.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Several {
-    One(String),
-    All(Vec<String>),
-}
-
-impl Several {
-    fn all(several: Option<Several>) -> Vec<String> {
-        match several {
-            None => Vec::new(),
-            Some(Several::One(one)) => vec![one],
-            Some(Several::All(all)) => all,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLoad {
-    http: String,
-    #[serde(default = "ten")]
-    rate: u32,
-}
-
-fn three() -> u16 {
-    3
-}
-
-fn ten() -> u32 {
-    10
-}
-
 impl File {
     /// Reads the file at `path`.
     ///
@@ -301,15 +200,15 @@ impl File {
     }
 
     fn check(&self) -> Result<(), String> {
-        let names = self.names();
+        let (names, say) = (self.names(), |why: Unread| why.to_string());
         for text in self.fleet.command.words().chain(self.fleet.environment.values()) {
-            fill::check(text, &names)?;
+            fill::check(text, &names).map_err(say)?;
         }
         for text in self.fleet.setup.iter().flat_map(Command::words) {
-            fill::check(text, &["dir", "tools"])?;
+            fill::check(text, &["dir", "tools"]).map_err(say)?;
         }
         if let Some(load) = &self.load {
-            fill::check(&load.url, &["leader", "port", "node", "number"])?;
+            fill::check(&load.url, &["leader", "port", "node"]).map_err(say)?;
         }
         if self.fleet.within < 2 * self.fleet.lease {
             return Err("`within` is shorter than two leases: a successor may need one to win and one to begin".into());

@@ -1,5 +1,6 @@
 //! Names in braces, for which a drill puts addresses and names: `--etcd {etcd}`.
 
+use scenarios::units::Unread;
 use std::collections::BTreeMap;
 
 /// A program and its arguments, with names in braces.
@@ -69,13 +70,16 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
 ///
 /// # Errors
 /// A sentence about the first one that is not.
-pub fn check(text: &str, known: &[&str]) -> Result<(), String> {
+pub fn check(text: &str, known: &[&str]) -> Result<(), Unread> {
     let mut rest = text;
     while let Some((_, name, after)) = next(rest) {
         let base = name.strip_suffix(".host").or(name.strip_suffix(".port")).unwrap_or(name);
         if !known.contains(&base) {
             let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
-            return Err(format!("`{text}`: there is no {{{name}}} here; there are {}", known.join(", ")));
+            return Err(Unread::of(
+                text,
+                format!("names {{{name}}}, which is not known here; there are {}", known.join(", ")),
+            ));
         }
         rest = after;
     }
@@ -99,6 +103,6 @@ mod tests {
     fn unknown_names_are_refused() {
         assert_eq!(check("{node} {etcd.port} {\"a\":1}", &["node", "etcd"]), Ok(()));
         let why = check("{redis}", &["node", "etcd"]).expect_err("there is none");
-        assert_eq!(why, "`{redis}`: there is no {redis} here; there are {node}, {etcd}");
+        assert_eq!(why.to_string(), "`{redis}` names {redis}, which is not known here; there are {node}, {etcd}");
     }
 }

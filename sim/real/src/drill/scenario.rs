@@ -144,6 +144,17 @@ mod tests {
     }
 
     #[test]
+    fn the_book_has_the_same_scenarios() {
+        let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/drill.md");
+        let book = std::fs::read_to_string(book).expect("the page");
+        let rows: Vec<&str> = book
+            .lines()
+            .filter(|line| Scenario::ALL.iter().any(|s| line.starts_with(&format!("| `{}` |", s.name()))))
+            .collect();
+        assert_eq!(rows, Scenario::ALL.map(|scenario| format!("| `{}` | {} |", scenario.name(), scenario.about())));
+    }
+
+    #[test]
     fn unknown_names_are_answered_with_the_nearest() {
         for scenario in Scenario::ALL {
             assert_eq!(Scenario::find(scenario.name()), Ok(scenario));

@@ -8,7 +8,6 @@
 use super::{
     ear::Said,
     file::{File, Store},
-    play::{Held, number},
     scenario::Plan,
 };
 use crate::error::Failed;
@@ -85,7 +84,7 @@ struct Tenure {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(facts: &Facts, noted: Vec<Noted>, held: Option<Held>, to: &Path) -> Result<Noticed, Failed> {
+pub fn write(facts: &Facts, noted: Vec<Noted>, held: bool, to: &Path) -> Result<Noticed, Failed> {
     let (header, events, noticed) = history(facts, noted, held);
     let failed = Failed::unwritten::<std::io::Error>(to);
     let mut out = Writer::new(BufWriter::new(OnDisk::create(to).map_err(&failed)?), &header);
@@ -94,7 +93,7 @@ pub fn write(facts: &Facts, noted: Vec<Noted>, held: Option<Held>, to: &Path) ->
     Ok(noticed)
 }
 
-fn history(facts: &Facts, mut noted: Vec<Noted>, held: Option<Held>) -> (Header, Vec<Event>, Noticed) {
+fn history(facts: &Facts, mut noted: Vec<Noted>, held: bool) -> (Header, Vec<Event>, Noticed) {
     // Rows are read later than lines.
     noted.sort_by_key(|noted| noted.t_us);
     let tokened = matches!(&facts.file.store, Store::Postgres { token: Some(_), .. })
@@ -320,6 +319,11 @@ impl Told<'_> {
     }
 }
 
+/// A process's number in the history.
+fn number(index: usize) -> NodeId {
+    NodeId(u16::try_from(index).unwrap_or(u16::MAX))
+}
+
 fn each((member, tenures): (usize, &Vec<Tenure>)) -> impl Iterator<Item = (usize, Tenure)> {
     tenures.iter().map(move |tenure| (member, *tenure))
 }
@@ -329,7 +333,7 @@ fn names(facts: &Facts) -> Vec<String> {
     facts.names.iter().cloned().chain(service).chain(["store".to_owned()]).collect()
 }
 
-fn header(facts: &Facts, tokened: bool, held: Option<Held>) -> Header {
+fn header(facts: &Facts, tokened: bool, held: bool) -> Header {
     let Facts { file, plan, .. } = facts;
     let (nodes, members) = (names(facts), facts.names.len());
     let ms = |length: std::time::Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
@@ -337,7 +341,7 @@ fn header(facts: &Facts, tokened: bool, held: Option<Held>) -> Header {
     if plan.scenario.replaces() {
         requires.push((Fact::LeadersTookEffect, 2));
     }
-    if held.is_some() {
+    if held {
         requires.push((Fact::StaleWriteAttempts, 1));
     }
     Header {

@@ -1,8 +1,15 @@
-//! Arguments that are about a whole cluster: its servers and folders, the logs of its processes, and `watch`.
+//! Arguments that are about a whole cluster: its servers and folders, the logs of its processes, `watch`, and a scenario's run.
 
-use crate::real::words::{DEFAULT_DIR, interval_ms};
-use clap::{Args as ClapArgs, ValueEnum};
-use std::path::PathBuf;
+use crate::{
+    real::words::{DEFAULT_BACKEND, DEFAULT_DIR, backend, interval_ms},
+    terminal::{
+        options::{PlanOptions, ShowArgs},
+        parse,
+    },
+};
+use clap::{Args as ClapArgs, ValueEnum, builder::ArgPredicate};
+use protocols::election::Protocol;
+use std::{ops::Range, path::PathBuf};
 
 /// Logs, on standard error; RUST_LOG filters them.
 #[derive(ClapArgs, Debug)]
@@ -75,4 +82,26 @@ pub struct WatchArgs {
     /// The certificate's key
     #[arg(long, requires = "tls_ca", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
+}
+
+/// A scenario on real processes.
+#[derive(ClapArgs, Debug)]
+pub struct RunArgs {
+    /// A scenario's name, or a plan in a file (`*.json`)
+    pub what: String,
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
+    #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
+    pub backend: &'static Protocol,
+    /// Seed of everything that the options leave open
+    #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// Play these seeds one after the other, report each on a line, and print a summary
+    #[arg(long, value_parser = parse::seeds, conflicts_with = "seed", value_name = "A..B")]
+    pub seeds: Option<Range<u64>>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub world: WorldArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }

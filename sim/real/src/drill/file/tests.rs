@@ -54,8 +54,8 @@ fn what_is_wrong_is_said_in_a_sentence() {
         with("[fleet]", "[fleet"),
     ];
     let parts = [
-        "there is no {redis} here",
-        "there is no {dbx} here",
+        "names {redis}, which is not known here",
+        "names {dbx}, which",
         "a fleet elects by one",
         "there is no service `etcdd`; there are consul, etcd, postgres, redis, zookeeper",
         "lacks `deposed`",
@@ -69,7 +69,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "has a quote that does not end",
         "has one of `postgres`, `redis` and `http`",
         "it is such as",
-        "there is no {lead} here",
+        "names {lead}, which",
         "`rate` is 0",
         "line 1:",
     ];

@@ -33,7 +33,7 @@ fn told(store: Store, scenario: Scenario, noted: Vec<Noted>) -> (Header, Vec<Eve
     let (file, plan) = (file(store), Plan::draw(scenario, 0));
     let names = ["n1", "n2", "n3"].map(str::to_owned).to_vec();
     let facts = Facts { file: &file, plan: &plan, names, start_us: 0 };
-    history(&facts, noted, None)
+    history(&facts, noted, false)
 }
 
 /// Each write's leadership, by node and generation.

@@ -1,0 +1,107 @@
+//! A drill's file as TOML has it.
+
+use serde::Deserialize;
+use std::{collections::BTreeMap, path::PathBuf};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raw {
+    pub fleet: RawFleet,
+    #[serde(default)]
+    pub service: BTreeMap<String, RawServer>,
+    pub store: BTreeMap<String, toml::Value>,
+    pub log: RawLog,
+    pub load: Option<RawLoad>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawFleet {
+    #[serde(default = "three")]
+    pub members: u16,
+    pub command: Words,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub setup: Option<Words>,
+    pub lease: Option<String>,
+    pub within: Option<String>,
+}
+
+/// A command: a line, or its words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Words {
+    Line(String),
+    List(Vec<String>),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawServer {
+    pub address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPostgres {
+    pub audit: String,
+    pub token: Option<String>,
+    pub schema: Option<PathBuf>,
+    pub address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawRedis {
+    pub audit: String,
+    pub address: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawHttp {
+    #[serde(default)]
+    pub fence: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLog {
+    pub preset: Option<String>,
+    pub elected: Option<Several>,
+    pub deposed: Option<Several>,
+}
+
+/// One pattern, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Several {
+    One(String),
+    All(Vec<String>),
+}
+
+impl Several {
+    pub fn all(several: Option<Several>) -> Vec<String> {
+        match several {
+            None => Vec::new(),
+            Some(Several::One(one)) => vec![one],
+            Some(Several::All(all)) => all,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLoad {
+    pub http: String,
+    #[serde(default = "ten")]
+    pub rate: u32,
+}
+
+fn three() -> u16 {
+    3
+}
+
+fn ten() -> u32 {
+    10
+}
