@@ -55,6 +55,9 @@ pub struct Played {
     pub stalls: Stalls,
 }
 
+/// Nodes by name.
+pub type NamedAddresses = Vec<(String, SocketAddr)>;
+
 pub struct Director {
     cluster: Cluster,
     plan: Arc<Plan>,
@@ -285,7 +288,7 @@ impl Director {
     ///
     /// # Errors
     /// One of them has no address.
-    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), Failed> {
+    pub fn addresses(&self) -> Result<(NamedAddresses, SocketAddr, Option<SocketAddr>), Failed> {
         let node = |index: usize| {
             Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
         };

@@ -35,8 +35,7 @@ fn redis(bytes: &[u8], prefix: &str) -> Option<usize> {
         return None;
     }
     let text = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let names = |name: &&str| text.contains(&format!("\r\n{name}\r\n"));
-    WRITES.iter().chain(&SCRIPTS).any(|name| names(name)).then_some(0)
+    WRITES.iter().chain(&SCRIPTS).any(|name| text.contains(&format!("\r\n{name}\r\n"))).then_some(0)
 }
 
 /// The frames of one connection's requests (PostgreSQL, "Message Flow"): a letter, a length that counts itself, and what

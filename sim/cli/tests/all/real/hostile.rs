@@ -61,7 +61,7 @@ impl Target {
     }
 
     /// The original processes still run, and the store has accepted exactly the answered numbers.
-    fn is_unharmed(mut self) {
+    fn ends_unharmed(mut self) {
         self.serves();
         let pids = [self.fleet.nodes["n1"].process.pid(), self.fleet.store().process.pid()];
         assert_eq!(pids, self.pids);
@@ -122,7 +122,7 @@ fn huge_bodies_and_lines_are_cut_short() {
     assert!(sent < 100, "the store read a line of 100 MB");
     let (sent, _) = flood(target.store, r#"{"seal":{"resource":""#, 100);
     assert!(sent < 100, "the store read a line of 100 MB");
-    target.is_unharmed();
+    target.ends_unharmed();
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn huge_heads_and_garbage_are_refused() {
         assert!(answer.is_empty() || answer.contains(r#"{"refused""#), "{answer}");
         assert!(!answer.contains("sealed") && !answer.contains("written"), "{answer}");
     }
-    target.is_unharmed();
+    target.ends_unharmed();
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn wrong_names_of_requests_are_refused() {
         target.numbers.push(number);
     }
     target.numbers.sort_unstable();
-    target.is_unharmed();
+    target.ends_unharmed();
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn forged_tokens_are_refused() {
     assert!(past.starts_with(r#"{"sealed""#) && past.contains(r#"{"fenced":{"highest":1}}"#), "{past}");
     assert_eq!(say(target.store, r#"{"state":{"resource":"sequence"}}"#), before);
     target.serves();
-    target.is_unharmed();
+    target.ends_unharmed();
 }
 
 /// Raises this process's limit of open files.
@@ -322,5 +322,5 @@ fn slow_and_idle_clients_are_in_nobodys_way() {
     target.serves();
     let patience = slow.join().expect("the node lets go of it");
     assert!(patience > NODE_PATIENCE - Duration::from_secs(5), "let go after {patience:?}");
-    target.is_unharmed();
+    target.ends_unharmed();
 }
