@@ -4,6 +4,7 @@
 pub mod check;
 pub mod exit;
 pub mod export;
+pub mod follow;
 pub mod leading;
 pub mod names;
 pub mod options;

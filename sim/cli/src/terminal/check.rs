@@ -3,6 +3,7 @@
 use super::{
     OUTPUT,
     exit::Stop,
+    follow::{self, FollowArgs},
     output::{self, Show, print},
     side::{self, Side},
 };
@@ -30,6 +31,8 @@ pub struct PageArgs {
     /// Open that page in the browser; without --out it is written to target/fencepost/check
     #[arg(long, help_heading = OUTPUT)]
     open: bool,
+    #[command(flatten)]
+    follow: FollowArgs,
 }
 
 impl PageArgs {
@@ -49,7 +52,10 @@ pub fn run(
     let folder = page.folder();
     let named = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
     let asked = Asked { invariants: invariants.to_vec(), page: folder.is_some() || page.beside.is_some() };
-    let mut judged = all_judged(log, files, &asked)?;
+    let mut judged = match page.follow.follow {
+        true => follow::follow(files, &page.follow, show, |copies| all_judged(log, copies, &asked))?,
+        false => all_judged(log, files, &asked)?,
+    };
     let code = judged.judgement.verdict.exit_code();
     if let Some(other) = &page.beside {
         let mut second = all_judged(log, std::slice::from_ref(other), &asked)?;

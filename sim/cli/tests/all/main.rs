@@ -20,6 +20,8 @@ mod determinism;
 mod doubts;
 #[cfg(not(real_mode))]
 mod export;
+#[cfg(all(not(real_mode), unix))]
+mod followed;
 #[cfg(not(real_mode))]
 mod found;
 #[cfg(not(real_mode))]

@@ -106,7 +106,8 @@ const FIRST: [&str; 3] = [
 
 /// Commands that are only parsed, and why: another test makes their inputs, or their exit code depends on earlier
 /// commands.
-const PARSED: [(&str, &str); 4] = [
+const PARSED: [(&str, &str); 5] = [
+    ("check app.log --elected", "it goes on until it is interrupted; followed.rs runs others like it"),
     ("check -", "another program writes what it reads; real::written runs it"),
     ("check n1.log n2.log", "whatever these logs say"),
     ("merge", "its shards are made and merged in merge.rs"),
