@@ -123,6 +123,7 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> Sentence {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
+            "" if is_drill(header) => String::new(),
             "" => " without a token".to_owned(),
             token => format!(" under token {token}"),
         },
@@ -195,6 +196,11 @@ fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<Se
     })
 }
 
+/// A history of somebody else's processes has a header, and no plan of ours.
+fn is_drill(header: Option<&Header>) -> bool {
+    header.is_some_and(|header| header.plan_digest.is_empty())
+}
+
 fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let on = if c.r == 0 {
         String::new()
@@ -202,11 +208,14 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
         model.resources.get(c.r).map_or_else(String::new, |r| format!(" on {r}"))
     };
     if !c.accepted {
-        return format!("The store refused it{on}: it had seen a higher token.");
+        let reason = if is_drill(header) { "" } else { ": it had seen a higher token" };
+        return format!("The store refused it{on}{reason}.");
     }
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
+        // What somebody else's store compares, nobody says.
+        _ if is_drill(header) => "",
         _ if model.incarnations[c.i].token.is_empty() => ": without a token, it had nothing to check",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",

@@ -22,32 +22,32 @@ pub use file::{File, LogWords};
 pub use play::{Drilled, Held};
 pub use scenario::{Plan, Scenario};
 pub use stage::Places;
-pub use story::Noticed;
 
 use crate::error::Failed;
 use fill::Values;
-use std::{fs, path::Path};
+use kept::Recipe;
+use std::{collections::BTreeMap, fs, path::Path};
 
-/// Runs the file's setup, if it has one, with a folder for what it installs.
+/// Runs the file's setup, if it has one, with a folder for what it installs. `keeper` is `fencepost` itself.
 ///
 /// # Errors
 /// It fails; with what it has said.
-pub async fn set_up(file: &File, tools: &Path) -> Result<(), Failed> {
+pub async fn set_up(file: &File, keeper: &Path, tools: &Path) -> Result<(), Failed> {
     fs::create_dir_all(tools).map_err(Failed::cannot(format!("make {}", tools.display())))?;
     let Some(setup) = &file.fleet.setup else { return Ok(()) };
     let mut values = Values::default();
     values.set("dir", file.folder.display());
     values.set("tools", tools.display());
-    let words = setup.filled(&values);
+    let (words, output) = (setup.filled(&values), tools.join("setup.log"));
     let shown = words.join(" ");
-    let mut command = tokio::process::Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(&file.folder).kill_on_drop(true);
-    let done = command.output().await.map_err(|e| Failed::Unplayable(format!("`setup`, {shown}: {e}")))?;
-    if done.status.success() {
-        return Ok(());
+    // What an earlier one has said is not this one's.
+    let _ = fs::remove_file(&output);
+    let (keeper, folder) = (keeper.to_owned(), file.folder.clone());
+    let recipe = Recipe { keeper, words, environment: BTreeMap::new(), folder, output: output.clone() };
+    match recipe.start(None)?.ended().await {
+        Some(0) => Ok(()),
+        _ => Err(Failed::Unplayable(format!("`setup` failed: {shown}\n{}", kept::last_lines(&output, 8)))),
     }
-    let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-    Err(Failed::Unplayable(format!("`setup` failed, {}: {shown}\n{said}", done.status)))
 }
 
 /// Plays a plan on the fleet of `file`, and leaves its history in the run's folder.

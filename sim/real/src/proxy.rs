@@ -12,8 +12,8 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -88,15 +88,32 @@ impl Gate {
     }
 }
 
-/// Where in the bytes that the connecting side sends something begins that has to be asked about, if anything does.
-pub type Find = Box<dyn FnMut(&[u8]) -> Option<usize> + Send>;
+/// Watches one connection through a proxy.
+pub trait Watch: Send {
+    /// Where in the bytes that the connecting side sends something begins that has to be asked about, if anything does.
+    fn sent(&mut self, bytes: &[u8]) -> Option<usize>;
 
-/// Is told of connections through a proxy, and asked about what it finds in their bytes before it is passed on.
+    /// What the other side answers to it; `None` if these bytes do not tell yet.
+    fn answered(&mut self, bytes: &[u8]) -> Option<Answer>;
+}
+
+/// An answer to what was asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It was refused, or changed nothing.
+    Refused,
+    /// It was carried out; what it changed, others know.
+    Given,
+}
+
+/// Is told of connections through a proxy, and asked about what they send before it is passed on. Connections are known by
+/// their port on the other side.
 pub struct Tap {
-    /// For a new connection, with its port on the other side.
-    pub opened: Box<dyn Fn(u16) -> Find + Send + Sync>,
-    /// What was found waits for an answer, on the wire: also when its sender is gone.
-    pub asked: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    /// For a new connection.
+    pub opened: Box<dyn Fn(u16) -> Box<dyn Watch> + Send + Sync>,
+    /// What was found waits on the wire until it is answered: also when its sender is gone.
+    pub asked: mpsc::UnboundedSender<(u16, oneshot::Sender<()>)>,
+    pub answered: mpsc::UnboundedSender<(u16, Answer)>,
 }
 
 pub type Direction = Arc<watch::Sender<Gate>>;
@@ -184,7 +201,7 @@ async fn connection(
     // If nobody listens, the client is turned away too.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
-    let found = tap.and_then(|tap| Some(Tapped { find: (tap.opened)(onward.local_addr().ok()?.port()), tap }));
+    let tapped = tap.and_then(|tap| Tapped::new(tap, onward.local_addr().ok()?.port()));
     let (onward, _keepalive) = match gives_up_after {
         None => (onward, None),
         Some(after) => {
@@ -197,8 +214,8 @@ async fn connection(
     let ((from_read, from_write), (to_read, to_write)) = (from.into_split(), onward.into_split());
     // One half may outlive the other, but a reset ends both.
     let mut halves = JoinSet::new();
-    halves.spawn(pump(from_read, to_write, there, found));
-    halves.spawn(pump(to_read, from_write, back, None));
+    halves.spawn(pump(from_read, to_write, there, tapped.clone().map(Side::Sent)));
+    halves.spawn(pump(to_read, from_write, back, tapped.map(Side::Answered)));
     while let Some(Ok(End::Orderly)) = halves.join_next().await {}
 }
 
@@ -227,28 +244,49 @@ impl Drop for AbortOnDrop {
 }
 
 /// A connection's end of a tap.
+#[derive(Clone)]
 struct Tapped {
     tap: Arc<Tap>,
-    find: Find,
+    port: u16,
+    watch: Arc<Mutex<Box<dyn Watch>>>,
+    /// What was found has been passed on, and not been answered.
+    waits: Arc<AtomicBool>,
+}
+
+/// The direction whose bytes are watched.
+enum Side {
+    Sent(Tapped),
+    Answered(Tapped),
 }
 
 impl Tapped {
+    fn new(tap: Arc<Tap>, port: u16) -> Option<Tapped> {
+        let watch = Arc::new(Mutex::new((tap.opened)(port)));
+        Some(Tapped { tap, port, watch, waits: Arc::default() })
+    }
+
     /// Where the bytes have to wait, and until when; `None` if they need not.
-    fn asks(&mut self, bytes: &[u8]) -> Option<(usize, oneshot::Receiver<()>)> {
-        let at = (self.find)(bytes)?;
+    fn asks(&self, bytes: &[u8]) -> Option<(usize, oneshot::Receiver<()>)> {
+        let at = self.watch.lock().unwrap_or_else(PoisonError::into_inner).sent(bytes)?;
         let (go, asked) = oneshot::channel();
-        self.tap.asked.send(go).ok()?;
+        self.tap.asked.send((self.port, go)).ok()?;
         Some((at, asked))
+    }
+
+    fn hears(&self, bytes: &[u8]) {
+        if !self.waits.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(answer) = self.watch.lock().unwrap_or_else(PoisonError::into_inner).answered(bytes) {
+            self.waits.store(false, Ordering::Relaxed);
+            // Nobody may want to know any more.
+            let _ = self.tap.answered.send((self.port, answer));
+        }
     }
 }
 
 /// Forwards bytes one way until they end, each chunk no sooner than its direction allows.
-async fn pump(
-    mut from: OwnedReadHalf,
-    to: OwnedWriteHalf,
-    mut gate: watch::Receiver<Gate>,
-    mut tapped: Option<Tapped>,
-) -> End {
+async fn pump(mut from: OwnedReadHalf, to: OwnedWriteHalf, mut gate: watch::Receiver<Gate>, side: Option<Side>) -> End {
     let (chunks, waiting) = mpsc::channel::<(Instant, Vec<u8>)>(UNDER_WAY_MAX);
     let writing = tokio::spawn(write(waiting, to, gate.clone()));
     let _writing = AbortOnDrop(writing.abort_handle());
@@ -262,13 +300,19 @@ async fn pump(
             Err(_) => return End::Reset,
         };
         let mut first = 0;
-        if let Some((at, asked)) = tapped.as_mut().and_then(|tapped| tapped.asks(&buffer[..length])) {
+        if let Some(Side::Answered(tapped)) = &side {
+            tapped.hears(&buffer[..length]);
+        }
+        if let Some(Side::Sent(tapped)) = &side
+            && let Some((at, asked)) = tapped.asks(&buffer[..length])
+        {
             if at > 0 && chunks.send((Instant::now(), buffer[..at].to_vec())).await.is_err() {
                 return End::Reset;
             }
             first = at;
             // Nobody may want to hold it any more.
             let _ = asked.await;
+            tapped.waits.store(true, Ordering::Relaxed);
         }
         let due = Instant::now() + Duration::from_micros(passed.delay_us(length, &mut draws));
         if chunks.send((due, buffer[first..length].to_vec())).await.is_err() {

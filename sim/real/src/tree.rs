@@ -2,14 +2,23 @@
 //! whatever it has started.
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// How long processes are killed again and again: one that may not be signalled would never be gone.
+const KILLS_FOR: Duration = Duration::from_secs(5);
 
 /// The processes that `root` has started, and they in turn, without `root` itself; empty where there is no `/proc`.
 pub fn below(root: i32) -> Vec<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        let parent = fs::read_to_string(entry.path().join("stat")).ok().and_then(|stat| parent(&stat));
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let parent = parent(&stat, || has_threads(&entry.path()));
         if let (Some(pid), Some(parent)) = (pid, parent) {
             children.entry(parent).or_default().push(pid);
         }
@@ -24,13 +33,20 @@ pub fn below(root: i32) -> Vec<i32> {
 }
 
 /// proc_pid_stat(5): the number, the name in parentheses (which may contain any character), the state, the parent. A
-/// process that has ended and not been waited for counts no more.
-fn parent(stat: &str) -> Option<i32> {
+/// process that has ended and not been waited for counts no more, unless only its first thread has ended.
+fn parent(stat: &str, has_threads: impl Fn() -> bool) -> Option<i32> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     match fields.next()? {
-        "Z" | "X" => None,
+        "Z" | "X" if !has_threads() => None,
         _ => fields.next()?.parse().ok(),
     }
+}
+
+/// Whether one of its threads goes on.
+fn has_threads(process: &Path) -> bool {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    let mut stats = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+    stats.any(|stat| parent(&stat, || false).is_some())
 }
 
 /// Signals every process below `root`. Returns how many there were.
@@ -45,7 +61,8 @@ pub fn signal(root: i32, signal: Signal) -> usize {
 
 /// Kills every process below `root`, also those that are started meanwhile.
 pub fn kill(root: i32) {
-    while signal(root, Signal::KILL) > 0 {
+    let since = Instant::now();
+    while signal(root, Signal::KILL) > 0 && since.elapsed() < KILLS_FOR {
         std::thread::yield_now();
     }
 }
@@ -57,9 +74,10 @@ mod tests {
 
     #[test]
     fn the_kernels_words_are_read() {
-        assert_eq!(parent("12 (a) b) S 7 12 12 0"), Some(7));
-        assert_eq!(parent("12 (sh) Z 7 12"), None);
-        assert_eq!(parent(""), None);
+        assert_eq!(parent("12 (a) b) S 7 12 12 0", || false), Some(7));
+        assert_eq!(parent("12 (sh) Z 7 12", || false), None);
+        assert_eq!(parent("12 (sh) Z 7 12", || true), Some(7));
+        assert_eq!(parent("", || true), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use sim_real::{
 };
 use std::{
     fs,
+    future::Future,
     path::{Path, PathBuf},
 };
 
@@ -46,8 +47,10 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     fs::create_dir_all(&folder).map_err(wrong)?;
     let folder = folder.canonicalize().map_err(wrong)?;
     let tools = folder.join("tools");
-    block_on(async { Ok(drill::set_up(&file, &tools).await?) })?;
-    let seeds = args.seed..args.seed.saturating_add(args.times);
+    let keeper = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
+    let _alone = Alone::in_folder(&folder)?;
+    until_asked(async { Ok(drill::set_up(&file, &keeper, &tools).await?) })?;
+    let seeds = (0..args.times).map(|nth| args.seed.wrapping_add(nth));
     let plans: Vec<Plan> =
         scenarios.iter().flat_map(|scenario| seeds.clone().map(|seed| Plan::draw(*scenario, seed))).collect();
     let alone = plans.len() == 1;
@@ -55,7 +58,7 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     for plan in plans {
         let at = folder.join(plan.scenario.name()).join(plan.seed.to_string());
         show.banner(&format!("{} seed {}: {}", plan.scenario.name(), plan.seed, plan.scenario.about()));
-        let run = play(&file, plan, &at, &tools)?;
+        let run = play(&file, plan, Places { keeper: keeper.clone(), folder: at, tools: tools.clone() })?;
         if !alone && !args.show.json {
             print(&row(&run));
         }
@@ -72,6 +75,13 @@ fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
     if !named.is_empty() {
         return Ok(named);
     }
+    if let Some(path) = &args.file {
+        let show = Show::from(&args.show);
+        for (scenario, why) in Scenario::ALL.iter().filter_map(|scenario| Some((scenario, scenario.impossible(file)?)))
+        {
+            show.banner(&format!("{} is left out of {}: {why}", scenario.name(), path.display()));
+        }
+    }
     Ok(Scenario::ALL.into_iter().filter(|scenario| scenario.impossible(file).is_none()).collect())
 }
 
@@ -80,7 +90,11 @@ fn ear(words: &LogWords) -> Result<Ear, Stop> {
     let wrong = |why: &dyn std::fmt::Display| Stop::usage(format!("`[log]`: {why}"));
     let preset = words.preset.as_deref().map(::logs::preset).transpose().map_err(|why| wrong(&why))?;
     let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
+    let pauses = Messages::new(None, &words.pause_at, &[]).map_err(|why| wrong(&why))?;
     Ok(Box::new(move |member, line| {
+        if pauses.of(line).is_some() {
+            return Some(Said::Pause);
+        }
         let message = messages.of(line)?;
         let field =
             |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
@@ -96,24 +110,14 @@ fn ear(words: &LogWords) -> Result<Ear, Stop> {
     }))
 }
 
-fn play(file: &File, plan: Plan, folder: &Path, tools: &Path) -> Result<Run, Stop> {
+fn play(file: &File, plan: Plan, places: Places) -> Result<Run, Stop> {
+    let folder = &places.folder;
     cluster::fresh(folder)?;
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
     let text = serde_json::to_string_pretty(&plan).map_err(|e| Stop::harness(e.to_string()))?;
     fs::write(folder.join("plan.json"), text + "\n").map_err(wrong)?;
-    let keeper = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     let ear = ear(&file.log)?;
-    let drilled = block_on(async {
-        let asked = asked_to_end()?;
-        let places = Places { keeper, folder: folder.to_owned(), tools: tools.to_owned() };
-        let played = drill::drill(file, &plan, &places, ear);
-        tokio::select! {
-            biased;
-            // Whatever was started ends with its keeper, whose input closes.
-            () = asked => Err(Stop::harness("interrupted; everything that was started is being ended")),
-            played = played => played.map_err(Stop::from),
-        }
-    })?;
+    let drilled = until_asked(async { Ok(drill::drill(file, &plan, &places, ear).await?) })?;
     let mut judged = check::read_for_page(&drilled.history)?;
     let mut excuse = None;
     if judged.judgement.verdict == Verdict::Liveness {
@@ -122,11 +126,54 @@ fn play(file: &File, plan: Plan, folder: &Path, tools: &Path) -> Result<Run, Sto
             judged.judgement.verdict = Verdict::Vacuous;
         }
     }
-    if let Some(doubt) = drilled.noticed.doubt.as_ref().filter(|_| judged.judgement.verdict == Verdict::Pass) {
+    if let Some(doubt) = drilled.doubt.as_ref().filter(|_| judged.judgement.verdict == Verdict::Pass) {
         judged.judgement.shows_nothing(doubt.clone());
     }
     check::write_page(&mut judged, folder, Show::default())?;
     Ok(Run { plan, judged, drilled, excuse })
+}
+
+/// Does something until it is done, or the process is asked to end. Whatever was started ends with its keeper, whose input
+/// closes.
+fn until_asked<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    block_on(async {
+        let asked = asked_to_end()?;
+        tokio::select! {
+            biased;
+            () = asked => Err(Stop::harness("interrupted; everything that was started is being ended")),
+            done = work => done,
+        }
+    })
+}
+
+/// The only drill in a folder: another one would take its runs away.
+struct Alone(PathBuf);
+
+impl Alone {
+    fn in_folder(folder: &Path) -> Result<Alone, Stop> {
+        let mark = folder.join("running");
+        let other = fs::read_to_string(&mark).ok().and_then(|pid| pid.trim().parse::<u32>().ok());
+        let lives = |pid: &u32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            *pid != std::process::id() && command.split(|byte| *byte == 0).any(|word| word == b"drill")
+        };
+        if let Some(pid) = other.filter(lives) {
+            let folder = folder.display();
+            return Err(Stop::usage(format!(
+                "process {pid} drills in {folder} already; end it, or give another --dir"
+            )));
+        }
+        fs::write(&mark, std::process::id().to_string())
+            .map_err(|e| Stop::harness(format!("cannot write {}: {e}", mark.display())))?;
+        Ok(Alone(mark))
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // The next drill sees that this process has ended.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 /// What became of the write that was held back.
@@ -134,6 +181,7 @@ fn told(held: Held) -> &'static str {
     match held {
         Held::Accepted => "the stale write was accepted",
         Held::Refused => "the stale write was refused",
+        Held::Unknown => "the stale write was neither accepted nor refused",
         Held::NoSuccessor => "nobody else wrote while the write was held back",
         Held::NoWrite => "the leader did not write",
     }
@@ -176,7 +224,6 @@ fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Resu
     check::report(&worst.judged, &shown(&worst.drilled.history), None, true, show);
     if !show.json && !show.quiet {
         worst.drilled.held.into_iter().for_each(|held| print(&format!("Held back: {}.", told(held))));
-        worst.drilled.noticed.note.into_iter().for_each(print);
         if let Some(excuse) = worst.excuse {
             print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
         }
@@ -193,7 +240,7 @@ fn json(run: &Run) -> serde_json::Value {
         "held": drilled.held.map(told), "failover_ms": metrics.failover_ms,
         "leaders_acting_by_effect_max": metrics.leaders_acting_by_effect_max,
         "writes_accepted": metrics.writes_accepted, "writes_fenced": metrics.writes_fenced,
-        "history": shown(&drilled.history), "doubt": drilled.noticed.doubt,
+        "history": shown(&drilled.history), "doubt": drilled.doubt,
     })
 }
 

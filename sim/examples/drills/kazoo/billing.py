@@ -23,7 +23,7 @@ zk.start()
 election = zk.Election("/billing/leader", args.id)
 
 
-# One statement: a leader that stops between two would keep the lock on the fence, and nobody else could write.
+# One statement that commits itself: a leader that stops within a transaction keeps its lock on the fence, and nobody else can write.
 FENCED = """
 WITH fenced AS (UPDATE fence SET token = %(token)s WHERE token <= %(token)s RETURNING token)
 INSERT INTO invoices (issued_by, token) SELECT %(id)s, token FROM fenced
@@ -32,7 +32,7 @@ PLAIN = "INSERT INTO invoices (issued_by, token) VALUES (%(id)s, %(token)s)"
 
 
 def issue(db, token):
-    with db, db.cursor() as cursor:
+    with db.cursor() as cursor:
         cursor.execute(FENCED if args.fence else PLAIN, {"id": args.id, "token": token})
         return cursor.rowcount == 1
 
@@ -41,6 +41,7 @@ def lead():
     token = int(election.lock.node[-10:])
     print(f"{args.id} leads with token {token}", flush=True)
     db = psycopg2.connect(args.db)
+    db.autocommit = True
     while issue(db, token):
         time.sleep(0.1)
     print(f"{args.id} was fenced off", flush=True)

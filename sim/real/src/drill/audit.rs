@@ -4,7 +4,6 @@ pub mod http;
 pub mod postgres;
 pub mod redis;
 
-use crate::error::Failed;
 use protocols_real::log::true_time_us;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,16 +15,14 @@ pub struct Row {
     /// The writer's port at the store.
     pub port: u16,
     pub accepted: bool,
-    pub token: Option<u64>,
 }
 
-/// Reads a fencing token.
-///
-/// # Errors
-/// It is no whole number.
-fn token(text: &str) -> Result<u64, Failed> {
-    let wrong = || Failed::Unplayable(format!("the token `{text}` is no whole number, so it cannot be compared"));
-    text.trim().parse().map_err(|_| wrong())
+/// What an audit tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    Row(Row),
+    /// Something that may have been a write, and is not judged: a command.
+    Unjudged(String),
 }
 
 /// How many microseconds the machine's clock, which is not stepped, is behind the time since 1970.

@@ -7,6 +7,8 @@ pub enum Said {
     Elected(Option<u64>),
     /// It has stopped leading.
     Deposed,
+    /// Here it is to be stopped.
+    Pause,
 }
 
 /// Tells what a line says of the member of that name, which has written it; `None` if that is nothing.

@@ -88,8 +88,6 @@ pub enum Store {
         /// Of a running server, which is never killed.
         address: Option<SocketAddr>,
         table: String,
-        /// The column with the fencing token.
-        token: Option<String>,
         /// SQL that makes the table.
         schema: Option<PathBuf>,
     },
@@ -140,6 +138,8 @@ pub struct LogWords {
     pub preset: Option<String>,
     pub elected: Vec<String>,
     pub deposed: Vec<String>,
+    /// What the leader says where it is to be stopped.
+    pub pause_at: Vec<String>,
 }
 
 /// Requests to the members while it lasts.
@@ -275,9 +275,9 @@ fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, Str
     let wrong = |e: toml::de::Error| format!("`[store] {name}`: {}", e.message());
     Ok(match name.as_str() {
         "postgres" => {
-            let RawPostgres { audit, token, schema, address: at } = value.try_into().map_err(wrong)?;
+            let RawPostgres { audit, schema, address: at } = value.try_into().map_err(wrong)?;
             let schema = schema.map(|file| folder.join(file));
-            Store::Postgres { address: address(at)?, table: audit, token, schema }
+            Store::Postgres { address: address(at)?, table: audit, schema }
         }
         "redis" => {
             let RawRedis { audit, address: at } = value.try_into().map_err(wrong)?;
@@ -303,7 +303,12 @@ fn log(raw: RawLog) -> Result<LogWords, String> {
         return Err("`[log]` lacks `deposed`, what a member says when it has stopped leading; `deposed = []` if its process ends then"
             .to_owned());
     }
-    Ok(LogWords { preset: raw.preset, elected: Several::all(raw.elected), deposed: Several::all(raw.deposed) })
+    Ok(LogWords {
+        preset: raw.preset,
+        elected: Several::all(raw.elected),
+        deposed: Several::all(raw.deposed),
+        pause_at: Several::all(raw.pause_at),
+    })
 }
 
 fn load(raw: RawLoad) -> Result<Load, String> {

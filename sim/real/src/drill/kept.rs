@@ -88,25 +88,46 @@ impl Recipe {
     }
 }
 
-/// Passes lines on, and appends them to a file, until the process closes its output.
+/// Passes lines on, and appends all output to a file, until the process closes its output.
 async fn listen(from: impl AsyncRead + Unpin, mut file: File, lines: Listener) {
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
-    while from.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-        let t_us = true_time_us();
+    loop {
+        let bytes = match from.fill_buf().await {
+            Ok(bytes) if !bytes.is_empty() => bytes,
+            _ => break,
+        };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(bytes.len(), |end| end + 1);
         // The disk may be full; the line is still heard.
-        let _ = file.write_all(&line);
-        line.truncate(LINE_MAX);
-        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if !lines(Line { t_us, text }) {
+        let _ = file.write_all(&bytes[..taken]);
+        let room = LINE_MAX.saturating_sub(line.len()).min(taken);
+        line.extend_from_slice(&bytes[..room]);
+        from.consume(taken);
+        if end.is_some() && !passed(&mut line, &lines) {
             return;
         }
-        line.clear();
     }
+    // The last line may lack its end.
+    if !line.is_empty() {
+        passed(&mut line, &lines);
+    }
+}
+
+/// Passes a line on. Returns whether anybody listens.
+fn passed(line: &mut Vec<u8>, lines: &Listener) -> bool {
+    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    line.clear();
+    lines(Line { t_us: true_time_us(), text })
 }
 
 impl Kept {
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.keeper.try_wait(), Ok(None))
+    }
+
+    /// Waits until it has ended by itself. Returns its exit code.
+    pub async fn ended(&mut self) -> Option<i32> {
+        self.keeper.wait().await.ok().and_then(|status| status.code())
     }
 
     /// Stops all of its processes.

@@ -4,15 +4,16 @@ mod run;
 
 use super::{
     ear::{Ear, Said},
-    file::File,
+    file::{File, Store},
     kept::last_lines,
     load::Load,
     scenario::{Plan, Scenario},
     stage::{Places, Stage},
-    story::{self, Facts, Note, Noticed},
+    story::{self, Facts, Note},
 };
 use crate::{
     error::Failed,
+    proxy::Answer,
     stalls::{Stalls, Watch},
 };
 use protocols::history::{NodeState, Phase};
@@ -25,6 +26,8 @@ use std::{path::PathBuf, time::Duration};
 const BEGINS_WITHIN: Duration = Duration::from_secs(90);
 /// How long a leader that was isolated, or has woken, is watched before what it was kept from is over.
 const OVERLAP: Duration = Duration::from_secs(2);
+/// How long members may write before one of them says that it leads.
+const UNHEARD: Duration = Duration::from_secs(10);
 /// How long everybody is watched after the last fault.
 const SETTLES: Duration = Duration::from_secs(4);
 /// How long the service is down.
@@ -39,15 +42,18 @@ pub struct Drilled {
     pub lasted: Duration,
     /// Whether a write was held back, and what the store did with it in the end.
     pub held: Option<Held>,
-    pub noticed: Noticed,
+    /// Why it shows nothing, if it shows no violation.
+    pub doubt: Option<String>,
 }
 
 /// What became of a write that was held back until a successor had written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Held {
     Accepted,
-    /// The store has not taken it.
+    /// The store has refused it.
     Refused,
+    /// The store has not taken it, and has not refused it: it may have been withdrawn, or lost.
+    Unknown,
     /// No successor wrote before it had to be let go.
     NoSuccessor,
     /// The leader did not write.
@@ -61,22 +67,45 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let watch = Watch::start(folder).map_err(Failed::cannot(format!("write into {}", folder.display())))?;
     let start_us = true_time_us();
     let mut run = Run::new(file, stage, heard, ear);
-    let held = run.whole(plan).await;
+    let struck = run.whole(plan).await;
     let end_us = true_time_us();
     let stalls = watch.end();
     run.load = None;
-    let Run { stage, notes, .. } = run;
+    let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     stage.end().await;
-    let held = held?;
+    let Struck { held, replaced } = struck?;
     let facts = Facts { file, plan, names, start_us };
     let history = folder.join("history.jsonl");
-    let noticed = story::write(&facts, notes, held.is_some(), &history)?;
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, noticed })
+    let doubt = story::write(&facts, notes, held == Some(Held::Refused), &history)?;
+    let unjudged = unjudged.map(|command| {
+        format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
+    });
+    let doubt = of_the_fault(plan.scenario, held, replaced).map(str::to_owned).or(doubt).or(unjudged);
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt })
+}
+
+/// Why the fault shows nothing.
+fn of_the_fault(scenario: Scenario, held: Option<Held>, replaced: bool) -> Option<&'static str> {
+    match held {
+        Some(Held::NoWrite) => Some("the leader sent no write that could be held back"),
+        Some(Held::Unknown) => Some("the write that was held back was neither accepted nor refused once it was let go"),
+        Some(Held::Accepted) => Some("the write that was held back was accepted"),
+        _ if scenario.replaces() && !replaced => Some("no other member wrote while the leader was struck"),
+        _ => None,
+    }
+}
+
+/// What came of the fault.
+#[derive(Default)]
+struct Struck {
+    held: Option<Held>,
+    /// Another member has written meanwhile.
+    replaced: bool,
 }
 
 impl Run<'_> {
-    async fn whole(&mut self, plan: &Plan) -> Result<Option<Held>, Failed> {
+    async fn whole(&mut self, plan: &Plan) -> Result<Struck, Failed> {
         for index in 0..self.stage.members.len() {
             self.stage.start_member(index)?;
             self.note(Note::Node(index, NodeState::Up));
@@ -85,15 +114,23 @@ impl Run<'_> {
             Load::start(load, self.stage.members.iter().map(|member| (member.name.clone(), member.port)).collect())
         });
         let begun = |run: &Run| run.leaders.last().is_some_and(|leader| run.rows[*leader] > 0);
-        if !self.until(BEGINS_WITHIN, begun).await? {
+        self.until(BEGINS_WITHIN, |run| begun(run) || run.writes_unheard()).await?;
+        if !begun(self) {
             return Err(self.nobody_began());
         }
         self.wait(Duration::from_millis(plan.works_ms)).await?;
         let Some(leader) = self.leader().await? else { return Err(self.nobody_began()) };
-        let held = self.strike(plan, leader).await?;
+        let struck = self.strike(plan, leader).await?;
         self.wait(SETTLES).await?;
         self.note(Note::End);
-        Ok(held)
+        Ok(struck)
+    }
+
+    /// Whether members write, and none has said that it leads, for a while.
+    fn writes_unheard(&self) -> bool {
+        let said = self.notes.iter().any(|noted| matches!(noted.note, Note::Said(..)));
+        let wrote = self.notes.iter().find(|noted| matches!(noted.note, Note::Row { .. })).map(|noted| noted.t_us);
+        !said && wrote.is_some_and(|wrote| Duration::from_micros(true_time_us().saturating_sub(wrote)) > UNHEARD)
     }
 
     /// Who leads; if nobody does at the moment, the next who does.
@@ -102,75 +139,89 @@ impl Run<'_> {
         Ok(self.leaders.last().copied())
     }
 
-    async fn strike(&mut self, plan: &Plan, leader: usize) -> Result<Option<Held>, Failed> {
-        let on = || Who::Named(self.stage.members[leader].name.clone());
-        match plan.scenario {
+    async fn strike(&mut self, plan: &Plan, leader: usize) -> Result<Struck, Failed> {
+        let name = self.stage.members[leader].name.clone();
+        let on = || Who::Named(name.clone());
+        let replaced = match plan.scenario {
             Scenario::Steady => {
                 self.wait(self.file.fleet.lease).await?;
-                Ok(None)
+                false
             }
             Scenario::CleanKill => {
                 let fault = Fault::Kill { node: on(), restart_after_ms: None };
                 self.begin(&fault, Phase::Once, &[leader]);
                 self.kill(leader).await;
-                self.replaced(leader).await?;
+                let replaced = self.replaced(leader).await?;
                 self.start_again(leader)?;
-                Ok(None)
+                replaced
             }
-            Scenario::GracefulStepDown => {
-                let fault = Fault::Resign { node: on() };
-                self.begin(&fault, Phase::Once, &[leader]);
-                self.stage.members[leader].process().into_iter().for_each(|process| process.ask_to_end());
-                self.supervised = false;
-                self.replaced(leader).await?;
-                self.supervised = true;
-                // One that takes no notice of SIGTERM has gone on.
-                self.kill(leader).await;
-                self.start_again(leader)?;
-                Ok(None)
-            }
+            Scenario::GracefulStepDown => self.asked_to_end(leader, &Fault::Resign { node: on() }).await?,
             Scenario::GcPauseBetweenWrites => {
-                self.paused(leader, on()).await?;
-                Ok(None)
+                self.stop(leader);
+                self.paused(leader, on()).await?
             }
-            Scenario::GcPause => self.held(leader, plan.nth, on(), true).await.map(Some),
-            Scenario::LateWrite => self.held(leader, plan.nth, on(), false).await.map(Some),
+            Scenario::PauseAtLine => {
+                self.pauses = Some(leader);
+                let stopped = self.until(self.file.fleet.within, |run| run.pauses.is_none()).await?;
+                stopped && self.paused(leader, on()).await?
+            }
+            Scenario::GcPause => return self.held(leader, plan.nth, on(), true).await,
+            Scenario::LateWrite => return self.held(leader, plan.nth, on(), false).await,
             Scenario::IsolateLeader => {
                 let fault = self.isolation(on());
                 let index = self.begin(&fault, Phase::Begin, &[leader]);
                 self.stage.cut_off(leader, true);
-                self.replaced(leader).await?;
+                let replaced = self.replaced(leader).await?;
                 self.wait(OVERLAP).await?;
                 self.stage.cut_off(leader, false);
                 self.end(index, &fault, &[leader]);
-                Ok(None)
+                replaced
             }
             Scenario::ServiceRestart => {
-                let fault = Fault::Kill { node: Who::Service, restart_after_ms: None };
-                self.begin(&fault, Phase::Once, &[self.stage.members.len()]);
-                if let Some(service) = &mut self.stage.service {
-                    service.kill().await;
-                }
-                self.note(Note::Node(self.stage.members.len(), NodeState::Down));
-                self.wait(RESTARTS_AFTER).await?;
-                if let Some(service) = &mut self.stage.service {
-                    service.restart().await?;
-                }
-                self.note(Note::Node(self.stage.members.len(), NodeState::Up));
-                self.rows.iter_mut().for_each(|rows| *rows = 0);
-                self.until(self.file.fleet.within, |run| run.rows.iter().any(|rows| *rows > 0)).await?;
-                Ok(None)
+                self.service_restarts().await?;
+                false
             }
+        };
+        Ok(Struck { held: None, replaced })
+    }
+
+    /// The leader is asked to end, and left to do so for a lease after another one has written.
+    async fn asked_to_end(&mut self, leader: usize, fault: &Fault) -> Result<bool, Failed> {
+        self.begin(fault, Phase::Once, &[leader]);
+        self.supervised = false;
+        self.stage.members[leader].process().into_iter().for_each(|process| process.ask_to_end());
+        let replaced = self.replaced(leader).await?;
+        self.until(self.file.fleet.lease, |run| run.down[leader].is_some()).await?;
+        self.supervised = true;
+        self.kill(leader).await;
+        self.start_again(leader)?;
+        Ok(replaced)
+    }
+
+    async fn service_restarts(&mut self) -> Result<(), Failed> {
+        let number = self.stage.members.len();
+        let fault = Fault::Kill { node: Who::Service, restart_after_ms: None };
+        self.begin(&fault, Phase::Once, &[number]);
+        if let Some(service) = &mut self.stage.service {
+            service.kill().await;
         }
+        self.note(Note::Node(number, NodeState::Down));
+        self.wait(RESTARTS_AFTER).await?;
+        if let Some(service) = &mut self.stage.service {
+            service.restart().await?;
+        }
+        self.note(Note::Node(number, NodeState::Up));
+        self.rows.iter_mut().for_each(|rows| *rows = 0);
+        self.until(self.file.fleet.within, |run| run.rows.iter().any(|rows| *rows > 0)).await.map(drop)
     }
 
     fn isolation(&self, on: Who) -> Fault {
         Fault::Partition { from: vec![on], to: vec![Who::Service], one_way: false, for_ms: None }
     }
 
+    /// The leader has been stopped; it goes on once another one has written.
     async fn paused(&mut self, leader: usize, on: Who) -> Result<bool, Failed> {
         let fault = Fault::Pause { node: on, for_ms: 0.0 };
-        self.stop(leader);
         let index = self.begin(&fault, Phase::Begin, &[leader]);
         let replaced = self.replaced(leader).await?;
         self.resume(leader);
@@ -180,12 +231,12 @@ impl Run<'_> {
 
     /// Holds back the leader's next `nth` write until a successor has written. Meanwhile the leader is stopped, or cut off
     /// from the service.
-    async fn held(&mut self, leader: usize, nth: u64, on: Who, stopped: bool) -> Result<Held, Failed> {
+    async fn held(&mut self, leader: usize, nth: u64, on: Who, stopped: bool) -> Result<Struck, Failed> {
         self.arm = Some(Arm { member: leader, passes: nth - 1, held: None });
         let caught = |run: &Run| run.arm.as_ref().is_some_and(|arm| arm.held.is_some());
         if !self.until(self.file.fleet.within, caught).await? {
             self.arm = None;
-            return Ok(Held::NoWrite);
+            return Ok(Struck { held: Some(Held::NoWrite), replaced: false });
         }
         let wire = Fault::Partition { from: vec![on.clone()], to: vec![Who::Store], one_way: true, for_ms: None };
         let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
@@ -196,9 +247,12 @@ impl Run<'_> {
         }
         let index = self.begin(&fault, Phase::Begin, &[leader]);
         let replaced = self.replaced(leader).await?;
-        let before = self.rows[leader];
+        let (accepted, refused) = (self.rows[leader], self.refusals[leader]);
+        self.answer = None;
         self.note(Note::LetGo);
-        if let Some(go) = self.arm.take().and_then(|arm| arm.held) {
+        let mut port = 0;
+        if let Some((of, go)) = self.arm.take().and_then(|arm| arm.held) {
+            port = of;
             // The connection may have ended.
             let _ = go.send(());
         }
@@ -207,19 +261,27 @@ impl Run<'_> {
             self.resume(leader);
             self.end(index, &fault, &[leader]);
         }
-        let accepted = self.until(OVERLAP, |run| run.rows[leader] > before).await?;
+        let answer = |run: &Run| run.answer.filter(|(of, _)| *of == port).map(|(_, answer)| answer);
+        let decided = move |run: &Run| {
+            run.rows[leader] > accepted || run.refusals[leader] > refused || answer(run) == Some(Answer::Refused)
+        };
+        self.until(OVERLAP, decided).await?;
+        let by_script = matches!(self.file.store, Store::Redis { .. }) && answer(self) == Some(Answer::Given);
+        let refused = self.refusals[leader] > refused || answer(self) == Some(Answer::Refused) || by_script;
         if !stopped {
             self.stage.cut_off(leader, false);
             self.end(index, &fault, &[leader]);
         }
-        Ok(match (replaced, accepted) {
+        let held = match (replaced, self.rows[leader] > accepted) {
             (false, _) => Held::NoSuccessor,
             (true, true) => Held::Accepted,
-            (true, false) => {
+            (true, false) if refused => {
                 self.note(Note::NotTaken(leader));
                 Held::Refused
             }
-        })
+            (true, false) => Held::Unknown,
+        };
+        Ok(Struck { held: Some(held), replaced })
     }
 
     /// Waits until another member than `struck` has written, as long as the fleet may take.
@@ -230,17 +292,30 @@ impl Run<'_> {
     }
 
     fn nobody_began(&self) -> Failed {
-        let wrote = self.notes.iter().any(|noted| matches!(noted.note, Note::Row { member: Some(_), .. }));
-        let led = self.notes.iter().any(|noted| matches!(noted.note, Note::Said(_, Said::Elected(_))));
-        let (member, resource) = (&self.stage.members[0], self.file.store.resource());
-        let why = match (led, wrote) {
-            (false, true) => {
-                "a member writes, but none has said that it leads: compare `[log] elected` with its output".to_owned()
+        let writer = self.notes.iter().rev().find_map(|noted| match noted.note {
+            Note::Row { member, .. } => Some(member),
+            _ => None,
+        });
+        let led = self.notes.iter().rev().find_map(|noted| match noted.note {
+            Note::Said(member, Said::Elected(_)) => Some(member),
+            _ => None,
+        });
+        let resource = self.file.store.resource();
+        let why = match (led, writer) {
+            (_, Some(None)) => {
+                format!("`{resource}` is written, but past the proxy: members reach the store at {{store}}")
             }
-            (false, false) => "no member has said that it leads, by `[log]`".to_owned(),
-            (true, _) => format!("the leader has not written to `{resource}`"),
+            (None, Some(_)) => {
+                "a member writes, but has not said that it leads: compare `[log] elected` with its output".to_owned()
+            }
+            (None, None) => "no member has said that it leads, by `[log]`".to_owned(),
+            (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
-        let (within, log) = (BEGINS_WITHIN.as_secs(), member.log().display());
-        Failed::Unplayable(format!("after {within} s {why}; {log} ends with\n{}", last_lines(member.log(), 8)))
+        let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();
+        Failed::Unplayable(format!(
+            "the fleet has not begun: {why}; {} ends with\n{}",
+            log.display(),
+            last_lines(log, 8)
+        ))
     }
 }

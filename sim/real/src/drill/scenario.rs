@@ -22,18 +22,20 @@ pub enum Scenario {
     GracefulStepDown,
     GcPause,
     GcPauseBetweenWrites,
+    PauseAtLine,
     IsolateLeader,
     LateWrite,
     ServiceRestart,
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 8] = [
+    pub const ALL: [Scenario; 9] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
         Scenario::GcPause,
         Scenario::GcPauseBetweenWrites,
+        Scenario::PauseAtLine,
         Scenario::IsolateLeader,
         Scenario::LateWrite,
         Scenario::ServiceRestart,
@@ -46,6 +48,7 @@ impl Scenario {
             Scenario::GracefulStepDown => "graceful-step-down",
             Scenario::GcPause => "gc-pause",
             Scenario::GcPauseBetweenWrites => "gc-pause-between-writes",
+            Scenario::PauseAtLine => "pause-at-line",
             Scenario::IsolateLeader => "isolate-leader",
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
@@ -65,6 +68,9 @@ impl Scenario {
             }
             Scenario::GcPauseBetweenWrites => {
                 "The leader is stopped (SIGSTOP) at any moment, and goes on once another one has written."
+            }
+            Scenario::PauseAtLine => {
+                "The leader is stopped (SIGSTOP) when it says what `pause_at` has, and goes on once another one has written."
             }
             Scenario::IsolateLeader => "The leader is cut off from the service, and still reaches the store.",
             Scenario::LateWrite => {
@@ -89,6 +95,7 @@ impl Scenario {
             (Scenario::IsolateLeader | Scenario::LateWrite | Scenario::ServiceRestart, None) => {
                 Some("the fleet has no `[service]`")
             }
+            (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {
                 Some("a service that was running is never killed")
             }

@@ -1,7 +1,7 @@
 //! Everything that runs while a drill is played: the service, the store, the members, and a proxy on each of their links.
 
 use super::{
-    audit::{self, Row},
+    audit::{self, Told, redis::Scripts},
     file::{File, Server, Store},
     fill::Values,
     kept::{Kept, Line, Recipe},
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::Failed,
     process::free_address,
-    proxy::{Line as Network, Proxy, Tap},
+    proxy::{Answer, Line as Network, Proxy, Tap},
 };
 use std::{
     collections::BTreeMap,
@@ -33,10 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub enum Heard {
     /// A member has said something.
     Line(usize, Line),
-    /// The store has decided on a write.
-    Row(Row),
-    /// A member's write is on the wire, and waits for an answer.
-    Write(usize, oneshot::Sender<()>),
+    /// The store's audit has told something.
+    Store(Told),
+    /// A member's write is on the wire, by its connection's port, and waits for an answer.
+    Write(usize, u16, oneshot::Sender<()>),
+    /// What the store has answered to a write on that connection.
+    Answer(u16, Answer),
     /// The audit has failed.
     Lost(Failed),
 }
@@ -73,6 +75,8 @@ pub struct Stage {
     ports: Arc<Mutex<BTreeMap<u16, usize>>>,
     /// Where members' programs are looked for.
     path: String,
+    /// Of Redis.
+    scripts: Scripts,
     events: UnboundedSender<Heard>,
 }
 
@@ -98,11 +102,12 @@ impl Stage {
         };
         let service_at = file.service.as_ref().and_then(|given| given.address).or(service.as_ref().map(|s| s.address));
         let own = store.as_ref().map(|store| store.address).or(file.store.address());
-        let store_at = watch(&file.store, own.or(service_at), &events).await?;
+        let scripts = Scripts::default();
+        let store_at = watch(&file.store, own.or(service_at), &scripts, &events).await?;
         let started = service.iter().chain(&store).filter_map(Started::programs);
         let path = search_path(started);
         let mut stage =
-            Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, events };
+            Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, scripts, events };
         for index in 0..usize::from(file.fleet.members) {
             let member = stage.member(file, index, (service_at, store_at), places).await?;
             stage.members.push(member);
@@ -151,19 +156,26 @@ impl Stage {
 
     /// Finds a member's writes, and remembers its connections to the store.
     fn tap(&self, store: Store, member: usize) -> Arc<Tap> {
-        let (ports, events) = (self.ports.clone(), self.events.clone());
+        let (ports, scripts) = (self.ports.clone(), self.scripts.clone());
         let (asked, mut asks) = mpsc::unbounded_channel();
+        let (answered, mut answers) = mpsc::unbounded_channel();
+        let (writes, events) = (self.events.clone(), self.events.clone());
+        // Nobody holds anything, or wants to know, if nobody listens.
         tokio::spawn(async move {
-            while let Some(go) = asks.recv().await {
-                // Nobody holds it any more if nobody listens.
-                let _ = events.send(Heard::Write(member, go));
+            while let Some((port, go)) = asks.recv().await {
+                let _ = writes.send(Heard::Write(member, port, go));
+            }
+        });
+        tokio::spawn(async move {
+            while let Some((port, answer)) = answers.recv().await {
+                let _ = events.send(Heard::Answer(port, answer));
             }
         });
         let opened = move |port| {
             ports.lock().unwrap_or_else(PoisonError::into_inner).insert(port, member);
-            wire::finder(&store)
+            wire::watch(&store, &scripts)
         };
-        Arc::new(Tap { opened: Box::new(opened), asked })
+        Arc::new(Tap { opened: Box::new(opened), asked, answered })
     }
 
     /// Whose connection has that port at the store.
@@ -228,13 +240,14 @@ impl Member {
 async fn watch(
     store: &Store,
     address: Option<SocketAddr>,
+    scripts: &Scripts,
     events: &UnboundedSender<Heard>,
 ) -> Result<SocketAddr, Failed> {
     let (rows, mut decided) = mpsc::unbounded_channel();
     let (to, lost) = (events.clone(), events.clone());
     tokio::spawn(async move {
-        while let Some(row) = decided.recv().await {
-            if to.send(Heard::Row(row)).is_err() {
+        while let Some(told) = decided.recv().await {
+            if to.send(Heard::Store(told)).is_err() {
                 return;
             }
         }
@@ -255,7 +268,7 @@ async fn watch(
         }
         Store::Redis { prefix, .. } => {
             let address = address.ok_or_else(none)?;
-            let monitor = audit::redis::Monitor::start(address, prefix).await?;
+            let monitor = audit::redis::Monitor::start(address, prefix, scripts.clone()).await?;
             tokio::spawn(async move { ends(monitor.watch(rows).await) });
             Ok(address)
         }

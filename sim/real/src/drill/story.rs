@@ -5,17 +5,13 @@
 //! leadership: otherwise a stale leader's write would pass for a new leader's. A write belongs to the last leadership that its
 //! member had begun.
 
-use super::{
-    ear::Said,
-    file::{File, Store},
-    scenario::Plan,
-};
+use super::{ear::Said, file::File, scenario::Plan};
 use crate::error::Failed;
 use protocols::{
     elector::Deposed,
     fence::checks::Fencing,
     history::{
-        Event, Fact, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+        Event, Fact, FaultKind, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION,
         json::{SCHEMA, Writer},
     },
     message::{Write, WriteVerdict},
@@ -24,8 +20,8 @@ use protocols::{
 use scenarios::fault::{Fault, Who};
 use std::{collections::BTreeMap, fs::File as OnDisk, io::BufWriter, path::Path};
 
-/// A leader may write so soon before the line is read by which it says that it leads.
-const HEARD_WITHIN_US: u64 = 500_000;
+/// A leader may write so soon before the line is read by which it says that it leads, if nobody else leads then.
+const HEARD_WITHIN_US: u64 = 2_000_000;
 
 /// Something that was noted, in microseconds of the machine's clock.
 #[derive(Clone, Debug)]
@@ -43,14 +39,13 @@ pub enum Note {
         /// The writer; `None` if it is no member.
         member: Option<usize>,
         accepted: bool,
-        token: Option<u64>,
     },
     /// By number: members, then the service.
     Node(usize, NodeState),
     Fault(u32, Box<Fault>, Phase, Vec<usize>),
     /// The write that was held back has been let go.
     LetGo,
-    /// The store has not taken that write of this member's.
+    /// The store has refused that write of this member's.
     NotTaken(usize),
     End,
 }
@@ -63,58 +58,44 @@ pub struct Facts<'f> {
     pub start_us: u64,
 }
 
-/// Sentences about a history.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Noticed {
-    pub note: Option<&'static str>,
-    /// Why it shows nothing if it shows no violation.
-    pub doubt: Option<String>,
-}
-
 /// A leadership of a member's.
 #[derive(Clone, Copy, Debug)]
 struct Tenure {
     generation: u32,
+    /// As the line had it.
     token: Option<u64>,
     begun_us: u64,
     ended_us: Option<u64>,
 }
 
-/// Writes the history to `to`. Returns what was noticed.
+/// Writes the history to `to`. Returns why it shows nothing, if it shows no violation. `refused` is whether a stale write was
+/// seen to be refused.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(facts: &Facts, noted: Vec<Noted>, held: bool, to: &Path) -> Result<Noticed, Failed> {
-    let (header, events, noticed) = history(facts, noted, held);
+pub fn write(facts: &Facts, noted: Vec<Noted>, refused: bool, to: &Path) -> Result<Option<String>, Failed> {
+    let (header, events, doubt) = history(facts, noted, refused);
     let failed = Failed::unwritten::<std::io::Error>(to);
     let mut out = Writer::new(BufWriter::new(OnDisk::create(to).map_err(&failed)?), &header);
     events.iter().for_each(|event| out.record(event));
     out.finish().map_err(&failed)?;
-    Ok(noticed)
+    Ok(doubt)
 }
 
-fn history(facts: &Facts, mut noted: Vec<Noted>, held: bool) -> (Header, Vec<Event>, Noticed) {
+fn history(facts: &Facts, mut noted: Vec<Noted>, refused: bool) -> (Header, Vec<Event>, Option<String>) {
     // Rows are read later than lines.
     noted.sort_by_key(|noted| noted.t_us);
-    let tokened = matches!(&facts.file.store, Store::Postgres { token: Some(_), .. })
-        || noted.iter().any(|noted| matches!(noted.note, Note::Row { token: Some(_), .. }));
-    let header = header(facts, tokened, held);
     leave_out_what_the_store_has_said(&mut noted);
-    let mut tenures = Tenures::of(&noted, facts.names.len());
-    tenures.learn_tokens(&noted);
-    let lift = u64::from(tokened && noted.iter().any(has_token_zero));
-    let mut told =
-        Told { facts, tenures, tokened, lift, events: Vec::new(), rows: 0, highest: 0, strangers: 0, unled: 0 };
+    let tenures = Tenures::of(&noted, facts.names.len());
+    // Of a leader whose line was not read before the end.
+    let end_us = noted.last().map_or(0, |noted| noted.t_us);
+    let is_early = |noted: &Noted| end_us - noted.t_us <= HEARD_WITHIN_US && !tenures.anybody_leads(noted.t_us);
+    noted.retain(|noted| !(matches!(noted.note, Note::Row { accepted: true, .. }) && is_early(noted)));
+    let mut told = Told { facts, tenures, events: Vec::new(), rows: 0, strangers: 0, unled: 0 };
     told.tenures_begin();
     noted.iter().for_each(|noted| told.note(noted));
     told.events.sort_by_key(|event| event.t_us);
-    let lifted = "Tokens are one higher here than in your log and store, which count from 0: in a history, 0 is none.";
-    let noticed = Noticed { note: (lift > 0).then_some(lifted), doubt: told.doubt() };
-    (header, told.events, noticed)
-}
-
-fn has_token_zero(noted: &Noted) -> bool {
-    matches!(noted.note, Note::Row { token: Some(0), .. } | Note::Said(_, Said::Elected(Some(0))))
+    (header(facts, refused), std::mem::take(&mut told.events), told.doubt())
 }
 
 /// A store of ours notes what it refuses: then it need not be concluded that it has.
@@ -156,48 +137,38 @@ impl Tenures {
                 _ => {}
             }
         }
-        // What was written just before the line was read was written by the leader.
+        let mut tenures = Tenures(all);
+        // What was written just before the line was read was written by the leader, unless another one led.
         for Noted { t_us, note } in noted {
             let Note::Row { member: Some(member), .. } = note else { continue };
-            let leads = |tenure: &Tenure| tenure.begun_us <= *t_us && tenure.ended_us.is_none_or(|end| end >= *t_us);
-            if all[*member].iter().any(leads) {
+            if tenures.anybody_leads(*t_us) {
                 continue;
             }
-            let next = all[*member].iter_mut().find(|tenure| tenure.begun_us > *t_us);
+            let next = tenures.0[*member].iter_mut().find(|tenure| tenure.begun_us > *t_us);
             if let Some(next) = next.filter(|next| next.begun_us - t_us <= HEARD_WITHIN_US) {
                 next.begun_us = *t_us;
             }
         }
-        Tenures(all)
+        tenures
+    }
+
+    fn anybody_leads(&self, t_us: u64) -> bool {
+        let leads = |tenure: &Tenure| tenure.begun_us <= t_us && tenure.ended_us.is_none_or(|end| end >= t_us);
+        self.0.iter().flatten().any(leads)
     }
 
     /// The leadership that a write of `member`'s at this time belongs to.
     fn at(&self, member: usize, t_us: u64) -> Option<Tenure> {
         self.0[member].iter().rev().find(|tenure| tenure.begun_us <= t_us).copied()
     }
-
-    /// A leadership whose line had no token has that of its first write.
-    fn learn_tokens(&mut self, noted: &[Noted]) {
-        for Noted { t_us, note } in noted {
-            let Note::Row { member: Some(member), token: Some(token), .. } = note else { continue };
-            let tenure = self.0[*member].iter_mut().rev().find(|tenure| tenure.begun_us <= *t_us);
-            if let Some(tenure) = tenure.filter(|tenure| tenure.ended_us.is_none_or(|end| end >= *t_us)) {
-                tenure.token.get_or_insert(*token);
-            }
-        }
-    }
 }
 
 struct Told<'f> {
     facts: &'f Facts<'f>,
     tenures: Tenures,
-    tokened: bool,
-    /// What is added to tokens.
-    lift: u64,
     events: Vec<Event>,
     /// Writes that were accepted.
     rows: u64,
-    highest: u64,
     strangers: u64,
     unled: u64,
 }
@@ -222,17 +193,10 @@ impl Told<'_> {
         self.events.push(Event { t_us, group: 0, kind });
     }
 
-    fn incarnation(&self, member: usize, tenure: Tenure) -> Option<Incarnation> {
-        let token = if self.tokened { tenure.token? + self.lift } else { 0 };
-        Some(Incarnation { token, node: number(member), generation: tenure.generation })
-    }
-
     fn tenures_begin(&mut self) {
         let all: Vec<(usize, Tenure)> = self.tenures.0.iter().enumerate().flat_map(each).collect();
         for (member, tenure) in all {
-            // Of one without a token nothing was written, and nothing can be said.
-            let Some(incarnation) = self.incarnation(member, tenure) else { continue };
-            self.tell(tenure.begun_us, Kind::Elected(incarnation));
+            self.tell(tenure.begun_us, Kind::Elected(incarnation(member, tenure)));
         }
     }
 
@@ -240,13 +204,13 @@ impl Told<'_> {
         match note {
             Note::Said(member, Said::Deposed) => {
                 let ended = self.tenures.0[*member].iter().find(|tenure| tenure.ended_us == Some(*t_us)).copied();
-                if let Some(incarnation) = ended.and_then(|tenure| self.incarnation(*member, tenure)) {
+                if let Some(incarnation) = ended.map(|tenure| incarnation(*member, tenure)) {
                     self.tell(*t_us, Kind::Deposed { incarnation, reason: Deposed::Lost });
                 }
             }
-            Note::Said(_, Said::Elected(_)) | Note::LetGo => {}
-            Note::Row { member, accepted, token } => self.row(*t_us, *member, *accepted, *token),
-            Note::NotTaken(member) => self.apply(*t_us, *member, None, false),
+            Note::Said(_, Said::Elected(_) | Said::Pause) | Note::LetGo => {}
+            Note::Row { member, accepted } => self.row(*t_us, *member, *accepted),
+            Note::NotTaken(member) => self.apply(*t_us, *member, false),
             Note::Node(node, state) => self.tell(*t_us, Kind::Node { node: number(*node), state: *state }),
             Note::Fault(index, fault, phase, on) => {
                 let on: Vec<NodeId> = on.iter().map(|node| number(*node)).collect();
@@ -256,9 +220,15 @@ impl Told<'_> {
                     of.iter().filter_map(|node| nodes.get(node.index()).cloned()).collect::<Vec<_>>().join(", ")
                 };
                 let mut event = fault.event(*index, *phase, (&on, &to), names);
-                // How long it is to last, nobody knows when it begins.
-                if let Fault::Pause { .. } = **fault {
-                    event.detail = format!("{} stopped", names(&on));
+                match **fault {
+                    // How long it is to last, nobody knows when it begins.
+                    Fault::Pause { .. } => event.detail = format!("{} stopped", names(&on)),
+                    Fault::Partition { one_way: true, .. } => {
+                        event.kind = FaultKind::from("held-write");
+                        event.detail = format!("a write of {} held back on the wire", names(&on));
+                        (event.on, event.to, event.sides, event.one_way) = (on, Vec::new(), Default::default(), false);
+                    }
+                    _ => {}
                 }
                 self.tell(*t_us, Kind::Fault(Box::new(event)));
             }
@@ -277,37 +247,26 @@ impl Told<'_> {
         names(self.facts)
     }
 
-    fn row(&mut self, t_us: u64, member: Option<usize>, accepted: bool, token: Option<u64>) {
-        let Some(member) = member else {
-            self.strangers += 1;
-            return;
-        };
-        self.apply(t_us, member, token, accepted);
+    fn row(&mut self, t_us: u64, member: Option<usize>, accepted: bool) {
+        match member {
+            Some(member) => self.apply(t_us, member, accepted),
+            None => self.strangers += 1,
+        }
     }
 
-    fn apply(&mut self, t_us: u64, member: usize, token: Option<u64>, accepted: bool) {
+    fn apply(&mut self, t_us: u64, member: usize, accepted: bool) {
         let tenure = self.tenures.at(member, t_us);
-        if tenure.is_none() {
-            self.unled += 1;
-        }
-        let own = tenure.and_then(|tenure| self.incarnation(member, tenure)).map(|known| known.token);
-        let shown = token.map(|token| token + self.lift);
-        let token = if self.tokened { shown.or(own).unwrap_or(0) } else { 0 };
-        if accepted {
-            self.rows += 1;
-        }
+        self.unled += u64::from(tenure.is_none());
+        self.rows += u64::from(accepted);
         let verdict = match accepted {
             true => WriteVerdict::Ok,
-            false => WriteVerdict::Fenced { highest: self.highest },
+            false => WriteVerdict::Fenced { highest: 0 },
         };
-        if accepted {
-            self.highest = self.highest.max(token);
-        }
         let write = Write {
             resource: Resource::SEQUENCE,
             operation: Operation::Record,
             generation: tenure.map_or(0, |tenure| tenure.generation),
-            token,
+            token: 0,
             seq: self.rows + u64::from(!accepted),
             read_version: UNKNOWN_VERSION,
             client: UNKNOWN_REQUEST.client,
@@ -317,6 +276,12 @@ impl Told<'_> {
         let version = if accepted { self.rows } else { UNKNOWN_VERSION };
         self.tell(t_us, Kind::Apply { node: number(member), write, verdict, version });
     }
+}
+
+/// Leaderships are told apart by what their members have said. Tokens are the store's to compare: a store that takes any token
+/// would make each write a leadership of its own.
+fn incarnation(member: usize, tenure: Tenure) -> Incarnation {
+    Incarnation { token: 0, node: number(member), generation: tenure.generation }
 }
 
 /// A process's number in the history.
@@ -333,7 +298,7 @@ fn names(facts: &Facts) -> Vec<String> {
     facts.names.iter().cloned().chain(service).chain(["store".to_owned()]).collect()
 }
 
-fn header(facts: &Facts, tokened: bool, held: bool) -> Header {
+fn header(facts: &Facts, refused: bool) -> Header {
     let Facts { file, plan, .. } = facts;
     let (nodes, members) = (names(facts), facts.names.len());
     let ms = |length: std::time::Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
@@ -341,7 +306,7 @@ fn header(facts: &Facts, tokened: bool, held: bool) -> Header {
     if plan.scenario.replaces() {
         requires.push((Fact::LeadersTookEffect, 2));
     }
-    if held {
+    if refused {
         requires.push((Fact::StaleWriteAttempts, 1));
     }
     Header {
@@ -350,7 +315,7 @@ fn header(facts: &Facts, tokened: bool, held: bool) -> Header {
         protocol: file.title(),
         seed: plan.seed,
         fencing: Fencing::On,
-        tokened,
+        tokened: false,
         plan_digest: String::new(),
         candidates: members as u16,
         lease_ttl_ms: ms(file.fleet.lease),

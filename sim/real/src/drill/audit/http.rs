@@ -1,7 +1,7 @@
 //! A store of the drill's own, for a fleet that has no database: `POST /` writes, and `?token=7` shows a fencing token.
 //! It answers 200 to a write that it accepts, and 409 to one whose token is too low, if it is to check tokens.
 
-use super::{Row, token};
+use super::{Row, Told};
 use crate::error::Failed;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -43,7 +43,7 @@ impl Store {
     }
 
     /// Serves until nobody listens.
-    pub async fn serve(self, rows: UnboundedSender<Row>) {
+    pub async fn serve(self, rows: UnboundedSender<Told>) {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let mut connections = JoinSet::new();
         loop {
@@ -72,7 +72,7 @@ fn answer<B>(
     port: u16,
     fence: bool,
     kept: &Mutex<Kept>,
-    rows: &UnboundedSender<Row>,
+    rows: &UnboundedSender<Told>,
 ) -> Response<Full<Bytes>> {
     let value = |name: &str| {
         let pairs = asked.uri().query().unwrap_or_default().split('&');
@@ -82,9 +82,9 @@ fn answer<B>(
     if asked.method() != Method::POST {
         return said(StatusCode::OK, format!("{{\"accepted\":{},\"token\":{}}}\n", kept.count, kept.highest));
     }
-    let shown = match value("token").map(token).transpose() {
+    let shown: Option<u64> = match value("token").map(str::parse).transpose() {
         Ok(shown) => shown,
-        Err(why) => return said(StatusCode::BAD_REQUEST, format!("{why}\n")),
+        Err(_) => return said(StatusCode::BAD_REQUEST, "a token is a whole number, 0 or more\n".to_owned()),
     };
     if fence && shown.is_none() {
         return said(StatusCode::BAD_REQUEST, "this store checks tokens: add ?token=N\n".to_owned());
@@ -95,7 +95,7 @@ fn answer<B>(
         kept.count += 1;
     }
     // The drill may be over.
-    let _ = rows.send(Row { t_us: true_time_us(), port, accepted, token: shown });
+    let _ = rows.send(Told::Row(Row { t_us: true_time_us(), port, accepted }));
     match accepted {
         true => said(StatusCode::OK, "accepted\n".to_owned()),
         false => said(StatusCode::CONFLICT, format!("stale: the token {} has been seen\n", kept.highest)),

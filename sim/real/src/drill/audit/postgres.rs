@@ -1,7 +1,7 @@
 //! A table of a PostgreSQL database, by a trigger that runs when a transaction commits and holds a lock until it has
 //! ended: its rows are in the order of the commits.
 
-use super::{Row, on_machine_clock, since_1970, token};
+use super::{Row, Told, on_machine_clock, since_1970};
 use crate::{drill::file::Store, error::Failed};
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
@@ -20,16 +20,12 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 /// Who writes is known by the connection, since the table need not say it.
 const AUDIT: &str = "
 CREATE SCHEMA IF NOT EXISTS fencepost_drill;
-CREATE TABLE IF NOT EXISTS fencepost_drill.audit
-  (n bigserial PRIMARY KEY, at timestamptz NOT NULL, port int, token text);
+CREATE TABLE IF NOT EXISTS fencepost_drill.audit (n bigserial PRIMARY KEY, at timestamptz NOT NULL, port int);
 TRUNCATE fencepost_drill.audit RESTART IDENTITY;
 CREATE OR REPLACE FUNCTION fencepost_drill.audit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
-DECLARE
-  written jsonb := CASE WHEN TG_OP = 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('fencepost_drill.audit'));
-  INSERT INTO fencepost_drill.audit (at, port, token)
-  VALUES (clock_timestamp(), inet_client_port(), written ->> TG_ARGV[0]);
+  INSERT INTO fencepost_drill.audit (at, port) VALUES (clock_timestamp(), inet_client_port());
   RETURN NULL;
 END $$;
 ";
@@ -45,7 +41,7 @@ impl Audit {
     /// # Errors
     /// The server lets nobody in, or refuses a statement.
     pub async fn start(address: SocketAddr, store: &Store) -> Result<Audit, Failed> {
-        let Store::Postgres { table, token, schema, .. } = store else {
+        let Store::Postgres { table, schema, .. } = store else {
             return Err(Failed::Harness("the store is no PostgreSQL".to_owned()));
         };
         let client = let_in(address).await?;
@@ -57,12 +53,16 @@ impl Audit {
         }
         let failed = |e: tokio_postgres::Error| Failed::Cannot { what: "make the audit".to_owned(), why: said(&e) };
         client.batch_execute(AUDIT).await.map_err(failed)?;
-        column(&client, table, token.as_deref()).await?;
-        let quoted = token.as_deref().unwrap_or("").replace('\'', "''");
+        let there = client.prepare(&format!("SELECT FROM {table}")).await;
+        there.map_err(|e| Failed::Unplayable(format!("the table `{table}`: {}", said(&e))))?;
+        // TRUNCATE has no constraint trigger; it locks everybody else out until its transaction has ended.
         let trigger = format!(
             "DROP TRIGGER IF EXISTS fencepost_drill ON {table};
              CREATE CONSTRAINT TRIGGER fencepost_drill AFTER INSERT OR UPDATE OR DELETE ON {table}
-             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fencepost_drill.audit('{quoted}')"
+             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fencepost_drill.audit();
+             DROP TRIGGER IF EXISTS fencepost_drill_truncate ON {table};
+             CREATE TRIGGER fencepost_drill_truncate AFTER TRUNCATE ON {table}
+             FOR EACH STATEMENT EXECUTE FUNCTION fencepost_drill.audit()"
         );
         client.batch_execute(&trigger).await.map_err(failed)?;
         Ok(Audit { client })
@@ -71,43 +71,28 @@ impl Audit {
     /// Passes rows on, until nobody listens.
     ///
     /// # Errors
-    /// The server is gone, or a token is no number.
-    pub async fn watch(self, rows: UnboundedSender<Row>) -> Result<(), Failed> {
+    /// The server is gone.
+    pub async fn watch(self, rows: UnboundedSender<Told>) -> Result<(), Failed> {
         let (mut last, since_1970) = (0i64, since_1970());
-        let query = "SELECT n, (extract(epoch FROM at) * 1000000)::bigint, port, token FROM fencepost_drill.audit \
-                     WHERE n > $1 ORDER BY n";
+        let query = "SELECT n, (extract(epoch FROM at) * 1000000)::bigint, port FROM fencepost_drill.audit WHERE n > $1 \
+                     ORDER BY n";
         let lost = |e: tokio_postgres::Error| Failed::Cannot { what: "read the audit".to_owned(), why: said(&e) };
         let query = self.client.prepare(query).await.map_err(lost)?;
         loop {
             for row in self.client.query(&query, &[&last]).await.map_err(lost)? {
                 last = row.get(0);
-                let (port, text): (Option<i32>, Option<String>) = (row.get(2), row.get(3));
+                let port: Option<i32> = row.get(2);
                 let row = Row {
                     t_us: on_machine_clock(row.get(1), since_1970),
                     port: port.and_then(|port| u16::try_from(port).ok()).unwrap_or(0),
                     accepted: true,
-                    token: text.as_deref().map(token).transpose()?,
                 };
-                if rows.send(row).is_err() {
+                if rows.send(Told::Row(row)).is_err() {
                     return Ok(());
                 }
             }
             sleep(EVERY).await;
         }
-    }
-}
-
-/// Looks for the table, and for the column that the file names.
-async fn column(client: &Client, table: &str, named: Option<&str>) -> Result<(), Failed> {
-    let found = client.prepare(&format!("SELECT * FROM {table}")).await;
-    let found = found.map_err(|e| Failed::Unplayable(format!("the table `{table}`: {}", said(&e))))?;
-    let has: Vec<&str> = found.columns().iter().map(|column| column.name()).collect();
-    match named.filter(|name| !has.contains(name)) {
-        Some(name) => {
-            let has = has.join(", ");
-            Err(Failed::Unplayable(format!("the table `{table}` has no column `{name}`; it has {has}")))
-        }
-        None => Ok(()),
     }
 }
 

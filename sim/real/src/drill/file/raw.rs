@@ -45,7 +45,6 @@ pub struct RawServer {
 #[serde(deny_unknown_fields)]
 pub struct RawPostgres {
     pub audit: String,
-    pub token: Option<String>,
     pub schema: Option<PathBuf>,
     pub address: Option<String>,
 }
@@ -70,6 +69,7 @@ pub struct RawLog {
     pub preset: Option<String>,
     pub elected: Option<Several>,
     pub deposed: Option<Several>,
+    pub pause_at: Option<Several>,
 }
 
 /// One pattern, or several.

@@ -4,7 +4,7 @@ use super::*;
 
 const FLEET: &str =
     "[fleet]\ncommand = \"./billing --id {node} 'a b' --etcd {etcd}\"\nenv = { DB = \"{postgres}\" }\nlease = \"5s\"\n";
-const REST: &str = "[service]\netcd = {}\n[store]\npostgres = { audit = \"invoices\", token = \"fence\" }\n[log]\nelected = \"leads\"\ndeposed = \"leads no more\"\n";
+const REST: &str = "[service]\netcd = {}\n[store]\npostgres = { audit = \"invoices\" }\n[log]\nelected = \"leads\"\ndeposed = \"leads no more\"\n";
 
 fn read(text: &str) -> Result<File, String> {
     File::parse(text, PathBuf::from("/folder"), "drill".to_owned())
@@ -44,8 +44,8 @@ fn what_is_wrong_is_said_in_a_sentence() {
         with("lease = \"5s\"", "lease = \"5s\"\nwithin = \"9s\""),
         with("lease = \"5s\"", "lease = \"5s\"\nmembers = 1"),
         with("lease = \"5s\"", "lease = \"5s\"\nmember = 3"),
-        with("token = \"fence\"", "tokens = \"fence\""),
-        with("audit = \"invoices\", ", ""),
+        with("audit = \"invoices\"", "audit = \"invoices\", tokens = 1"),
+        with("audit = \"invoices\"", ""),
         with("'a b'", "'a b"),
         with("[store]\n", "[store]\nredis = { audit = \"x\" }\n"),
         with("[log]", "[load]\nhttp = \"POST {leader}/x\"\n[log]"),

@@ -2,7 +2,7 @@
 
 use crate::{
     drill::{
-        audit::Row,
+        audit::{Row, Told},
         ear::{Ear, Said},
         file::File,
         kept::{Line, last_lines},
@@ -11,6 +11,7 @@ use crate::{
         story::{Note, Noted},
     },
     error::Failed,
+    proxy::Answer,
 };
 use protocols::history::{NodeState, Phase};
 use protocols_real::log::true_time_us;
@@ -33,7 +34,8 @@ pub struct Arm {
     pub member: usize,
     /// How many of its writes pass before.
     pub passes: u64,
-    pub held: Option<oneshot::Sender<()>>,
+    /// Its connection's port, and what lets it go.
+    pub held: Option<(u16, oneshot::Sender<()>)>,
 }
 
 /// A drill while it is played.
@@ -45,13 +47,21 @@ pub struct Run<'f> {
     pub notes: Vec<Noted>,
     /// Who leads, by what they have said; the last elected last.
     pub leaders: Vec<usize>,
-    /// The rows of each member, since the last fault.
+    /// The writes of each member that were accepted, and those that were refused, since the last fault.
     pub rows: Vec<u64>,
+    pub refusals: Vec<u64>,
+    /// The last answer to a write, with its connection's port.
+    pub answer: Option<(u16, Answer)>,
+    /// What may have been a write, and is not judged.
+    pub unjudged: Option<String>,
     pub arm: Option<Arm>,
+    /// The member that is to be stopped at its next line of that kind.
+    pub pauses: Option<usize>,
     pub load: Option<Load>,
     /// Whether members that end are started again.
     pub supervised: bool,
-    down: Vec<Option<Instant>>,
+    /// Members that have ended by themselves, and when they are started again.
+    pub down: Vec<Option<Instant>>,
     ends: u32,
     faults: u32,
 }
@@ -67,7 +77,11 @@ impl<'f> Run<'f> {
             notes: Vec::new(),
             leaders: Vec::new(),
             rows: vec![0; members],
+            refusals: vec![0; members],
+            answer: None,
+            unjudged: None,
             arm: None,
+            pauses: None,
             load: None,
             supervised: true,
             down: vec![None; members],
@@ -143,15 +157,20 @@ impl<'f> Run<'f> {
     pub fn hear(&mut self, heard: Heard) -> Result<(), Failed> {
         match heard {
             Heard::Line(member, line) => self.listen(member, &line),
-            Heard::Row(Row { t_us, port, accepted, token }) => {
+            Heard::Store(Told::Row(Row { t_us, port, accepted })) => {
                 let member = self.stage.at_port(port);
-                if let Some(member) = member.filter(|_| accepted) {
-                    self.rows[member] += 1;
+                let counts = if accepted { &mut self.rows } else { &mut self.refusals };
+                if let Some(count) = member.and_then(|member| counts.get_mut(member)) {
+                    *count += 1;
                 }
-                self.notes.push(Noted { t_us, note: Note::Row { member, accepted, token } });
+                self.notes.push(Noted { t_us, note: Note::Row { member, accepted } });
             }
-            Heard::Write(member, go) => match &mut self.arm {
-                Some(arm) if arm.member == member && arm.held.is_none() && arm.passes == 0 => arm.held = Some(go),
+            Heard::Store(Told::Unjudged(command)) => _ = self.unjudged.get_or_insert(command),
+            Heard::Answer(port, answer) => self.answer = Some((port, answer)),
+            Heard::Write(member, port, go) => match &mut self.arm {
+                Some(arm) if arm.member == member && arm.held.is_none() && arm.passes == 0 => {
+                    arm.held = Some((port, go));
+                }
                 Some(arm) if arm.member == member => {
                     arm.passes = arm.passes.saturating_sub(1);
                     let _ = go.send(());
@@ -166,6 +185,13 @@ impl<'f> Run<'f> {
 
     pub fn listen(&mut self, member: usize, line: &Line) {
         let Some(said) = (self.ear)(&self.stage.members[member].name, &line.text) else { return };
+        if said == Said::Pause {
+            if self.pauses == Some(member) {
+                self.pauses = None;
+                self.stop(member);
+            }
+            return;
+        }
         self.leaders.retain(|leader| *leader != member);
         if let Said::Elected(_) = said {
             self.leaders.push(member);

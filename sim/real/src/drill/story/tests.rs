@@ -1,7 +1,7 @@
 //! Histories of drills, judged.
 
 use super::*;
-use crate::drill::{fill::Command, scenario::Scenario};
+use crate::drill::{file::Store, fill::Command, scenario::Scenario};
 use std::{path::PathBuf, time::Duration};
 
 fn file(store: Store) -> File {
@@ -26,10 +26,10 @@ fn elected(member: usize) -> Note {
 }
 
 fn wrote(member: usize) -> Note {
-    Note::Row { member: Some(member), accepted: true, token: None }
+    Note::Row { member: Some(member), accepted: true }
 }
 
-fn told(store: Store, scenario: Scenario, noted: Vec<Noted>) -> (Header, Vec<Event>, Noticed) {
+fn told(store: Store, scenario: Scenario, noted: Vec<Noted>) -> (Header, Vec<Event>, Option<String>) {
     let (file, plan) = (file(store), Plan::draw(scenario, 0));
     let names = ["n1", "n2", "n3"].map(str::to_owned).to_vec();
     let facts = Facts { file: &file, plan: &plan, names, start_us: 0 };
@@ -63,9 +63,9 @@ fn a_stale_leader_s_write_stays_its_own() {
         at(11.0, elected(0)),
         at(11.1, wrote(0)),
     ];
-    let (header, events, notes) = told(http(), Scenario::Steady, noted);
+    let (_, events, doubt) = told(http(), Scenario::Steady, noted);
     assert_eq!(writes(&events), [(0, 1), (1, 1), (0, 1), (0, 2)]);
-    assert!(!header.tokened && notes == Noticed::default());
+    assert_eq!(doubt, None);
     let elections = events.iter().filter(|event| matches!(event.kind, Kind::Elected(_))).count();
     assert_eq!(elections, 3);
 }
@@ -79,7 +79,7 @@ fn a_write_just_before_its_leader_was_heard_is_that_leader_s_but_not_of_one_that
         // Long before the next election, and so of the former leadership.
         at(4.0, wrote(0)),
         at(7.9, wrote(0)),
-        at(8.0, elected(0)),
+        at(8.7, elected(0)),
     ];
     let (_, events, _) = told(http(), Scenario::Steady, noted);
     assert_eq!(writes(&events), [(0, 1), (0, 1), (0, 2)]);
@@ -88,53 +88,37 @@ fn a_write_just_before_its_leader_was_heard_is_that_leader_s_but_not_of_one_that
 }
 
 #[test]
-fn tokens_come_from_the_line_or_from_the_first_write() {
-    let store =
-        Store::Postgres { address: None, table: "jobs".to_owned(), token: Some("token".to_owned()), schema: None };
-    let wrote = |member, token| Note::Row { member: Some(member), accepted: true, token: Some(token) };
+fn a_write_after_stopping_is_stale_while_another_leads_however_soon_its_writer_is_elected_again() {
     let noted = vec![
-        at(1.0, Note::Said(0, Said::Elected(Some(7)))),
-        at(2.0, wrote(0, 7)),
-        at(8.0, elected(1)),
-        at(9.0, wrote(1, 8)),
-        at(10.0, Note::NotTaken(0)),
-        at(11.0, elected(2)),
+        at(1.0, elected(0)),
+        at(1.1, wrote(0)),
+        at(2.0, Note::Said(0, Said::Deposed)),
+        at(2.1, elected(1)),
+        at(2.2, wrote(1)),
+        at(2.3, wrote(0)),
+        at(2.4, Note::Said(1, Said::Deposed)),
+        at(2.5, elected(0)),
     ];
-    let (header, events, _) = told(store, Scenario::GcPause, noted);
-    assert!(header.tokened);
-    let tokens = |event: &Event| match &event.kind {
-        Kind::Elected(incarnation) => Some((incarnation.node.0, incarnation.token)),
-        Kind::Apply { node, write, verdict, .. } => {
-            Some((node.0 + if *verdict == WriteVerdict::Ok { 10 } else { 20 }, write.token))
-        }
-        _ => None,
-    };
-    let said: Vec<(u16, u64)> = events.iter().filter_map(tokens).collect();
-    assert_eq!(said, [(0, 7), (10, 7), (1, 8), (11, 8), (20, 7)], "of the third nobody knows the token");
+    let (_, events, _) = told(http(), Scenario::Steady, noted);
+    assert_eq!(writes(&events), [(0, 1), (1, 1), (0, 1)]);
 }
 
 #[test]
-fn tokens_that_count_from_zero_are_raised() {
-    let wrote = |member, token| Note::Row { member: Some(member), accepted: true, token: Some(token) };
-    let noted = vec![at(1.0, elected(0)), at(2.0, wrote(0, 0)), at(3.0, elected(1)), at(4.0, wrote(1, 1))];
-    let (_, events, noticed) = told(http(), Scenario::Steady, noted);
-    let tokens: Vec<u64> = events
-        .iter()
-        .filter_map(|event| match &event.kind {
-            Kind::Apply { write, .. } => Some(write.token),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(tokens, [1, 2]);
-    assert!(noticed.note.is_some());
+fn a_leader_that_was_not_heard_before_the_end_is_left_out() {
+    let mut noted =
+        vec![at(1.0, elected(0)), at(1.1, wrote(0)), at(2.0, Note::Said(0, Said::Deposed)), at(3.0, wrote(0))];
+    noted.push(at(4.5, Note::End));
+    let (_, events, _) = told(http(), Scenario::Steady, noted);
+    assert_eq!(writes(&events), [(0, 1)]);
 }
 
 #[test]
 fn writes_of_strangers_and_of_members_that_never_led_are_told() {
-    let stranger = Note::Row { member: None, accepted: true, token: None };
-    let (_, events, noticed) = told(http(), Scenario::Steady, vec![at(1.0, stranger), at(2.0, wrote(2))]);
+    let stranger = Note::Row { member: None, accepted: true };
+    let end = || at(9.0, Note::End);
+    let (_, events, doubt) = told(http(), Scenario::Steady, vec![at(1.0, stranger), at(2.0, wrote(2)), end()]);
     assert_eq!(writes(&events), [(2, 0)]);
-    assert!(noticed.doubt.is_some_and(|doubt| doubt.starts_with("1 writes came from no member's connection")));
-    let (_, _, noticed) = told(http(), Scenario::Steady, vec![at(2.0, wrote(2))]);
-    assert!(noticed.doubt.is_some_and(|doubt| doubt.contains("had never said that they lead")));
+    assert!(doubt.is_some_and(|doubt| doubt.starts_with("1 writes came from no member's connection")));
+    let (_, _, doubt) = told(http(), Scenario::Steady, vec![at(2.0, wrote(2)), end()]);
+    assert!(doubt.is_some_and(|doubt| doubt.contains("had never said that they lead")));
 }
