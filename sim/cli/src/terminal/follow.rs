@@ -136,7 +136,6 @@ fn say(line: &str, show: Show) {
 }
 
 /// Is true once the process has been asked to end.
-#[cfg(not(real_mode))]
 fn on_request() -> Result<Arc<AtomicBool>, Stop> {
     let (ends, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let flag = ends.clone();
@@ -149,10 +148,4 @@ fn on_request() -> Result<Arc<AtomicBool>, Stop> {
     };
     ctrlc::set_handler(set).map_err(|error| Stop::harness(format!("cannot listen for Ctrl-C: {error}")))?;
     Ok(ends)
-}
-
-/// Real mode has other ways to listen for signals, which need a runtime: here Ctrl-C ends it without a report.
-#[cfg(real_mode)]
-fn on_request() -> Result<Arc<AtomicBool>, Stop> {
-    Ok(Arc::new(AtomicBool::new(false)))
 }
