@@ -93,7 +93,7 @@ fn a_plan_of_ones_own_is_played() {
     if !installed() {
         return;
     }
-    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(16_000), ..without_reads() };
+    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(30_000), ..without_reads() };
     let protocol = election::find("redis-fenced").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
@@ -140,12 +140,14 @@ fn a_leader_that_cannot_work_steps_down_if_it_is_to() {
 /// Votes are on disk: after all nodes have died at once, terms keep rising, and no acknowledged write is lost.
 #[test]
 fn all_raft_nodes_die_and_come_back() {
-    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(16_000), ..without_reads() };
+    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(30_000), ..without_reads() };
     let protocol = election::find("raft").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
     let kill = || Fault::Kill { node: Who::Candidates, restart_after_ms: Some(300.0) };
-    plan.faults = [5_000.0, 9_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill(), group: 0 }).into();
+    // Far apart: beside other tests, an election may take ten times its usual time.
+    plan.faults =
+        [5_000.0, 17_000.0].map(|ms| PlannedFault { when: Trigger::At { ms }, what: kill(), group: 0 }).into();
     plan.requires.retain(|r| r.fact == Fact::WritesAccepted);
     let (code, report) = play_plan(&plan);
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
