@@ -302,6 +302,10 @@ impl Run<'_> {
         });
         let resource = self.file.store.resource();
         let why = match (led, writer) {
+            (_, None) if self.unjudged.is_some() => {
+                let command = self.unjudged.as_deref().unwrap_or_default();
+                format!("{command} was sent to `{resource}`, and whether that has written is not to be seen")
+            }
             (_, Some(None)) => {
                 format!("`{resource}` is written, but past the proxy: members reach the store at {{store}}")
             }
