@@ -361,7 +361,12 @@ fn a_cluster_that_ends_leaves_no_process_behind() {
         command.args(["cluster", "--dir", &folder.file("c")]);
         let mut cluster = Process::start(command, &folder.path().join("cluster.log"));
         let started = eventually("a store and three nodes", SOON, || {
-            Some(children(cluster.pid())).filter(|children| children.len() == 4)
+            // Before it has become its program, it is not tied to the cluster.
+            let is_tied = |pid: &u32| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                !text(&line).contains("leashed")
+            };
+            Some(children(cluster.pid())).filter(|children| children.len() == 4 && children.iter().all(is_tied))
         });
         // A stopped process must not be forgotten.
         let paused = started[3].to_string();
