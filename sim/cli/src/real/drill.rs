@@ -192,7 +192,9 @@ fn row(run: &Run) -> String {
     let metrics = &judged.judgement.metrics;
     let failover: Vec<String> = metrics.failover_ms.iter().map(|ms| format!("{:.1} s", ms / 1e3)).collect();
     let failover = (!failover.is_empty()).then(|| format!("failover {}", failover.join(", ")));
-    let parts = [drilled.held.map(|held| told(held).to_owned()), failover];
+    let doubt =
+        drilled.doubt.clone().filter(|_| drilled.held.is_none() && judged.judgement.verdict == Verdict::Vacuous);
+    let parts = [drilled.held.map(|held| told(held).to_owned()), doubt, failover];
     let detail: Vec<String> = parts.into_iter().flatten().collect();
     let name = format!("{} seed {}", plan.scenario.name(), plan.seed);
     format!("{name:<32} {:<12} {}", judged.judgement.verdict.name(), detail.join("; ")).trim_end().to_owned()

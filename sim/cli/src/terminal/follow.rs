@@ -103,6 +103,8 @@ pub fn follow(
     }
     for source in &mut sources {
         source.read()?;
+        // As `check` reads a last line without its end.
+        source.end_line()?;
     }
     let mut judged = judge(&copies).map_err(|why| Stop { why: source::with_names(&why.why, &sources), ..why })?;
     judged.notes.iter_mut().for_each(|note| *note = source::with_names(note, &sources));

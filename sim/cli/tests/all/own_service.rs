@@ -182,7 +182,7 @@ fn a_crate_that_cannot_be_tested_gets_one_sentence() {
     assert!(!fine.0.join("tests").exists() && !fine.read("Cargo.toml").contains("fencepost"));
 }
 
-/// As a user has it: no flag of this repository's reaches the crate.
+/// As a user has it: of this repository's flags, none that means anything reaches the crate.
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn the_test_that_is_written_runs_to_its_verdict() {

@@ -249,7 +249,6 @@ impl Run<'_> {
         let replaced = self.replaced(leader).await?;
         let (accepted, refused) = (self.rows[leader], self.refusals[leader]);
         self.answer = None;
-        self.note(Note::LetGo);
         let mut port = 0;
         if let Some((of, go)) = self.arm.take().and_then(|arm| arm.held) {
             port = of;
@@ -267,7 +266,8 @@ impl Run<'_> {
         };
         self.until(OVERLAP, decided).await?;
         let by_script = matches!(self.file.store, Store::Redis { .. }) && answer(self) == Some(Answer::Given);
-        let refused = self.refusals[leader] > refused || answer(self) == Some(Answer::Refused) || by_script;
+        let has_row = self.refusals[leader] > refused;
+        let refused = has_row || answer(self) == Some(Answer::Refused) || by_script;
         if !stopped {
             self.stage.cut_off(leader, false);
             self.end(index, &fault, &[leader]);
@@ -276,7 +276,10 @@ impl Run<'_> {
             (false, _) => Held::NoSuccessor,
             (true, true) => Held::Accepted,
             (true, false) if refused => {
-                self.note(Note::NotTaken(leader));
+                // The drill's own store has noted it itself.
+                if !has_row {
+                    self.note(Note::NotTaken(leader));
+                }
                 Held::Refused
             }
             (true, false) => Held::Unknown,

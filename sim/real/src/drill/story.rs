@@ -43,9 +43,7 @@ pub enum Note {
     /// By number: members, then the service.
     Node(usize, NodeState),
     Fault(u32, Box<Fault>, Phase, Vec<usize>),
-    /// The write that was held back has been let go.
-    LetGo,
-    /// The store has refused that write of this member's.
+    /// The store has refused the write of this member's that was held back, without a row.
     NotTaken(usize),
     End,
 }
@@ -85,30 +83,18 @@ pub fn write(facts: &Facts, noted: Vec<Noted>, refused: bool, to: &Path) -> Resu
 fn history(facts: &Facts, mut noted: Vec<Noted>, refused: bool) -> (Header, Vec<Event>, Option<String>) {
     // Rows are read later than lines.
     noted.sort_by_key(|noted| noted.t_us);
-    leave_out_what_the_store_has_said(&mut noted);
     let tenures = Tenures::of(&noted, facts.names.len());
-    // Of a leader whose line was not read before the end.
+    // Of a leader whose line may not have been read before the end: whose writes they are, nobody can say.
     let end_us = noted.last().map_or(0, |noted| noted.t_us);
     let is_early = |noted: &Noted| end_us - noted.t_us <= HEARD_WITHIN_US && !tenures.anybody_leads(noted.t_us);
-    noted.retain(|noted| !(matches!(noted.note, Note::Row { accepted: true, .. }) && is_early(noted)));
-    let mut told = Told { facts, tenures, events: Vec::new(), rows: 0, strangers: 0, unled: 0 };
+    let before = noted.len();
+    noted.retain(|noted| !(matches!(noted.note, Note::Row { member: Some(_), accepted: true }) && is_early(noted)));
+    let early = (before - noted.len()) as u64;
+    let mut told = Told { facts, tenures, events: Vec::new(), rows: 0, strangers: 0, unled: 0, early };
     told.tenures_begin();
     noted.iter().for_each(|noted| told.note(noted));
     told.events.sort_by_key(|event| event.t_us);
     (header(facts, refused), std::mem::take(&mut told.events), told.doubt())
-}
-
-/// A store of ours notes what it refuses: then it need not be concluded that it has.
-fn leave_out_what_the_store_has_said(noted: &mut Vec<Noted>) {
-    let let_go = noted.iter().position(|noted| matches!(noted.note, Note::LetGo)).unwrap_or(noted.len());
-    let refused = |by: usize| {
-        let is = |noted: &Noted| matches!(noted.note, Note::Row { member, accepted: false, .. } if member == Some(by));
-        noted[let_go..].iter().any(is)
-    };
-    let said: Vec<bool> =
-        noted.iter().map(|noted| matches!(noted.note, Note::NotTaken(member) if refused(member))).collect();
-    let mut said = said.into_iter();
-    noted.retain(|_| !said.next().unwrap_or(false));
 }
 
 /// Each member's leaderships, in order.
@@ -171,11 +157,16 @@ struct Told<'f> {
     rows: u64,
     strangers: u64,
     unled: u64,
+    /// Writes at the end that nobody has said to lead for.
+    early: u64,
 }
 
 impl Told<'_> {
     fn doubt(&self) -> Option<String> {
         match (self.strangers, self.unled) {
+            (0, 0) if self.early > 0 => {
+                Some(format!("{} writes came at the end of the run, when no member had said that it leads", self.early))
+            }
             (0, 0) => None,
             (0, unled) => Some(format!(
                 "{unled} writes came from members that had never said that they lead: either `[log]` misses what they say, or they write \
@@ -208,7 +199,7 @@ impl Told<'_> {
                     self.tell(*t_us, Kind::Deposed { incarnation, reason: Deposed::Lost });
                 }
             }
-            Note::Said(_, Said::Elected(_) | Said::Pause) | Note::LetGo => {}
+            Note::Said(_, Said::Elected(_) | Said::Pause) => {}
             Note::Row { member, accepted } => self.row(*t_us, *member, *accepted),
             Note::NotTaken(member) => self.apply(*t_us, *member, false),
             Note::Node(node, state) => self.tell(*t_us, Kind::Node { node: number(*node), state: *state }),

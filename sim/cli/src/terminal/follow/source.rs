@@ -111,9 +111,7 @@ impl Source {
                     Err(TryRecvError::Empty) => return Ok(added),
                     Err(TryRecvError::Disconnected) => {
                         self.from = From::Ended;
-                        // The last line may lack its end.
-                        let rest = std::mem::take(&mut self.begun);
-                        return Ok(self.keep(&rest)? || added);
+                        return Ok(self.end_line()? || added);
                     }
                 },
                 From::File(file) => {
@@ -166,9 +164,20 @@ impl Source {
         } else {
             return Ok(false);
         }
-        // Nobody will end that line.
-        self.begun.clear();
+        self.end_line()?;
         Ok(true)
+    }
+
+    /// Copies the beginning of a line, since nobody will end it.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn end_line(&mut self) -> Result<bool, Stop> {
+        let mut rest = std::mem::take(&mut self.begun);
+        if !rest.is_empty() {
+            rest.push(b'\n');
+        }
+        self.keep(&rest)
     }
 }
 
@@ -218,7 +227,7 @@ mod tests {
         assert_eq!(copied(&source), "one\nof a line\n");
         fs::rename(&path, folder.0.join("a.log.1")).expect("renamed");
         assert!(!source.read().expect("between two names"));
-        add(&folder.0.join("a.log.1"), "last of the first\n");
+        add(&folder.0.join("a.log.1"), "last of the first");
         add(&path, "next\n");
         assert!(source.read().expect("read"));
         assert_eq!(copied(&source), "one\nof a line\nlast of the first\nnext\n");

@@ -108,8 +108,9 @@ fn a_leader_that_was_not_heard_before_the_end_is_left_out() {
     let mut noted =
         vec![at(1.0, elected(0)), at(1.1, wrote(0)), at(2.0, Note::Said(0, Said::Deposed)), at(3.0, wrote(0))];
     noted.push(at(4.5, Note::End));
-    let (_, events, _) = told(http(), Scenario::Steady, noted);
+    let (_, events, doubt) = told(http(), Scenario::Steady, noted);
     assert_eq!(writes(&events), [(0, 1)]);
+    assert!(doubt.is_some_and(|doubt| doubt.starts_with("1 writes came at the end")));
 }
 
 #[test]
