@@ -337,6 +337,7 @@ impl Params {
             tenure: self.tenure,
             address: self.address.map(|kind| self.address_of(kind)),
             set: set::keep(&self.set, [protocol.name]),
+            branches: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Plans are JSON, read strictly: an unknown field, a missing field or a negative duration is an error in one sentence,
 //! because a replay that ignored part of its plan would not be a replay.
 
+mod branch;
 mod groups;
 pub mod json;
 mod leading;
@@ -19,6 +20,7 @@ use crate::{
     fault::{Fault, PlannedFault},
     topology::Topology,
 };
+pub use branch::Branch;
 pub use json::{ParseError, ReadError};
 pub use leading::{Address, Tenure};
 pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
@@ -96,8 +98,7 @@ pub struct Plan {
     /// The check before an invoice is charged or a message delivered; `None`: the store's usual check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge_check: Option<ChargeCheck>,
-    /// A copy of the data on every candidate's node, which its leader writes to, and when the copy acknowledges.
-    /// `None`: all leaders write to one store.
+    /// When a copy of the data on each candidate's node acknowledges its leader's writes; `None`: there is one store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Copies>,
     /// How the candidate that should lead a group is decided. A node that leads another's group hands it over.
@@ -112,6 +113,9 @@ pub struct Plan {
     /// Parameters of the protocol and of works that have no field here, by owner and name.
     #[serde(default, skip_serializing_if = "Kept::is_empty")]
     pub set: Kept,
+    /// Moments from which on another seed decides, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<Branch>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -151,7 +155,7 @@ pub struct Timings {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// Its name in reports and in the fault list.
+    /// In reports and in the fault list.
     pub name: String,
     /// How far its wall clock is ahead of true time; negative if it is behind.
     pub wall_offset_ms: i64,
@@ -195,8 +199,7 @@ pub struct Network {
     pub loss: f64,
     /// Probability that a datagram arrives twice.
     pub duplicate: f64,
-    /// Probability that a packet takes a detour. Datagrams overtake it; on a connection it delays the packets behind
-    /// it.
+    /// Probability that a packet takes a detour. Datagrams overtake it; a connection's later packets wait for it.
     pub reorder: f64,
     /// Millions of bits per second that each process can send, all its links together; 0 is unlimited.
     pub bandwidth_mbps: u64,

@@ -30,6 +30,9 @@ pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send 
 /// Starts a process and returns its first task, if any.
 pub type Start = Box<dyn Fn(NodeId) -> Option<Main> + Send>;
 
+/// The stream that draws which ready task runs first.
+const TASKS: &str = "tasks";
+
 /// How often a running thread is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -45,7 +48,7 @@ pub fn run(
 ) -> Result<Box<Finished>, Failed> {
     let body = move || {
         let simulated = Ambient::new(seed);
-        let executor = Executor::new(streams::stream(seed, "tasks"));
+        let executor = Executor::new(streams::stream(seed, TASKS));
         let mut around = tokio::runtime::Builder::new_current_thread();
         #[cfg(madsim)]
         around.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
@@ -112,6 +115,7 @@ impl Pump {
             HostAction::Kill(node) => self.executor.kill(node),
             HostAction::Pause(node) => self.executor.pause(node),
             HostAction::Resume(node) => self.executor.resume(node),
+            HostAction::Branch(seed) => self.executor.draw_from(streams::stream(seed, TASKS)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The simulated world, the models of coordination services in it, and everything that is done with runs. The command
-//! line is in `sim-cli`, real processes are in `sim-real`; when that is built, only [`identity`] and [`parameters`]
-//! remain of this crate.
+//! line is in `sim-cli`, real processes are in `sim-real`. Without the feature `simulation`, only [`identity`] and
+//! [`parameters`] remain of this crate: `cargo real` needs no more.
 //!
 //! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
 //! in any release.
@@ -40,12 +40,12 @@
 //! | `shown` | whether a run shows a bug, and how many runs of a sweep do |
 //! | `artifacts`, `repro`, `identity` | the files of a failing run, and how to repeat it |
 //!
-//! Only this crate names madsim, and within it only [`host`]. This file is the mode guard: no other file asks what is
-//! built, but for [`host`], which asks who provides the clock.
+//! Only this crate names madsim, and within it only [`host`]. No other file asks what is built, but for [`host`], which
+//! asks who provides the clock.
 
 #[cfg(not(any(
     madsim,
-    real_mode,
+    not(feature = "simulation"),
     all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))
 )))]
 compile_error!(
@@ -56,77 +56,77 @@ compile_error!(
 pub mod identity;
 pub mod parameters;
 
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod advise;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod artifacts;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod assess;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod baseline;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod bisect;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod canary;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod determinism;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod election_times;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod error;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod exact;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod experiments;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod fleet;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod frontier;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod host;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod interrupt;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod known;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod matrix;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod merge;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod mutants;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod outcome;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod pool;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod probe;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod program;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod promise;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod recorder;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod reduce;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod registry;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod repro;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod run;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod seeds;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod service;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod shown;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod swarm;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod sweep;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod ttl_sweep;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod words;
-#[cfg(not(real_mode))]
+#[cfg(feature = "simulation")]
 pub mod world;

@@ -78,6 +78,12 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
     rows.extend(works(plan));
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
+    for branch in &plan.branches {
+        rows.push(pair(
+            "branch",
+            format!("drawn from seed {} from {:.6} s on", branch.seed, branch.at_us as f64 / 1e6),
+        ));
+    }
     for fault in &plan.faults {
         rows.push(pair("fault", describe(fault)));
     }

@@ -1,6 +1,7 @@
 //! Reduces a plan that fails: finds what the failure needs, and the smallest plan that fails the same way.
 
 mod explain;
+pub mod futures;
 mod shrink;
 mod symptom;
 

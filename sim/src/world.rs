@@ -48,7 +48,7 @@ use protocols::{
     core::Core,
     election::Protocol,
     payload::Opaque,
-    types::{MILLISECOND, NodeId},
+    types::{MICROSECOND, MILLISECOND, NodeId},
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
@@ -201,6 +201,9 @@ impl World {
             self.queue.push(at, Event::Strike { fault });
         }
         self.schedule_copies(plan);
+        for branch in &plan.branches {
+            self.queue.push(branch.at_us * MICROSECOND, Event::Branch { seed: branch.seed });
+        }
         self.queue.push(plan.duration_ms * MILLISECOND, Event::End);
         self.topology.candidates().for_each(|node| self.record_clock(node));
     }
@@ -289,8 +292,19 @@ impl World {
             Event::GrantEnds { group, generation } => self.end_grant(group, generation),
             Event::Boot { node } => self.boot(node),
             Event::Copy { fault } => self.copy_data(fault),
+            Event::Branch { seed } => self.branch(seed),
             Event::End => self.end(),
         }
+    }
+
+    /// Draws from another seed from now on. Nothing is noted: what differs afterwards is in the trace by itself.
+    fn branch(&mut self, seed: u64) {
+        for process in &mut self.processes {
+            process.random = random::stream(seed, &format!("node/{}", process.name));
+        }
+        self.links.draw_from(seed, self.topology.names());
+        self.disks.draw_from(seed, self.topology.names());
+        self.drivers.todo.push_back(HostAction::Branch(seed));
     }
 
     fn end(&mut self) {

@@ -32,7 +32,9 @@
 //!
 //! Availability has its own gap: a candidate's changing votes can make some nodes elect one leader and others another.
 //! The one without a quorum of followers waits for the whole init limit, two leases, and so do its followers; a large
-//! fleet that loses its other leader meanwhile has no quorum until then.
+//! fleet that loses its other leader meanwhile has no quorum until then. And a node that has accepted the epoch of a
+//! leader that came no further refuses the lower epoch of the one that did (`Learner.registerWithLeader`: "Leaders epoch
+//! … is less than accepted epoch"); it stays out until the next election, and one failure less is tolerated meanwhile.
 //!
 //! **What shows it.** `gc-pause` with and without fencing; `partition`s among the candidates for the bound on belief.
 //!

@@ -12,6 +12,7 @@ pub(super) const CLIENTS_MAX: u16 = 1000;
 /// Most requests, or reads, per second.
 pub const RATE_MAX: u64 = 1_000_000;
 pub(super) const FAULTS_MAX: usize = 1000;
+pub(super) const BRANCHES_MAX: usize = 1000;
 pub(super) const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
 pub(super) const LATENCY_MAX_US: u64 = 60_000_000;

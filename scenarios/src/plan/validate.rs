@@ -1,7 +1,7 @@
 //! Validation of plans. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, groups, leading,
+    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, branch, groups, leading,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, Invalid, LATENCY_MAX_US,
         NAME_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
@@ -65,6 +65,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     leading::check_address(plan)?;
     leading::check(plan.tenure)?;
     network(&plan.network)?;
+    branch::check(plan)?;
     if plan.faults.len() > FAULTS_MAX {
         return Err(format!("the plan has {} faults; at most {FAULTS_MAX}", plan.faults.len()));
     }

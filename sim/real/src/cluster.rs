@@ -6,7 +6,7 @@ use super::{
     secret, service,
     spec::{Spec, history_file},
 };
-use crate::error::Failed;
+use crate::{error::Failed, leash};
 use protocols::{
     election::{Protocol, Timer},
     types::{MILLISECOND, NodeId},
@@ -128,7 +128,8 @@ impl Cluster {
     async fn start_store(&mut self) -> Result<SocketAddr, Failed> {
         let (address, spec) = (free_address()?, &self.spec);
         let path = |path: PathBuf| path.into_os_string();
-        let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
+        let mut arguments: Vec<OsString> =
+            [leash::REAL, "store", "--listen", &address.to_string()].map(Into::into).into();
         let metrics = free_address()?;
         arguments.extend(["--metrics".into(), metrics.to_string().into()]);
         arguments.extend(["--token-key".into(), path(spec.token_key())]);
@@ -234,7 +235,7 @@ impl Cluster {
             ("--starts", starts.to_string()),
             ("--points", self.points.to_string()),
         ];
-        let mut arguments = vec![OsString::from("node")];
+        let mut arguments = [leash::REAL, "node"].map(OsString::from).to_vec();
         let services: Vec<String> = topology.asked().map(through).collect();
         let service = (!services.is_empty()).then(|| ("--service", services.join(",")));
         // Members that the client learns of from others are reached through proxies too.

@@ -9,6 +9,9 @@ use std::{
     thread,
 };
 
+/// The word before all these subcommands, for a `fencepost` that has the simulation's, too.
+pub const REAL: &str = "real";
+
 /// The subcommand of `fencepost` that starts a leashed program.
 pub const COMMAND: &str = "leashed";
 

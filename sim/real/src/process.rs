@@ -1,6 +1,6 @@
 //! Processes of a cluster: starting, signalling and ending them.
 
-use crate::error::Failed;
+use crate::{error::Failed, leash};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{ffi::OsString, fs::OpenOptions, net::SocketAddr, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{
@@ -41,7 +41,7 @@ impl Recipe {
         let errors = output.try_clone().map_err(Failed::unwritten(&self.output))?;
         let mut command = Command::new(&self.leash);
         command
-            .arg(super::leash::COMMAND)
+            .args([leash::REAL, leash::COMMAND])
             .arg(&self.program)
             .args(&self.arguments)
             .stdin(Stdio::null())

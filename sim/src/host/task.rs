@@ -114,6 +114,11 @@ impl Executor {
         Executor { random, paused: BTreeSet::new(), parked: BTreeMap::new(), stall: Stall::default(), now: 0 }
     }
 
+    /// Draws from `random` from now on.
+    pub(super) fn draw_from(&mut self, random: ChaCha8Rng) {
+        self.random = random;
+    }
+
     /// Starts a process with this task.
     pub(super) fn start(&mut self, node: NodeId, main: impl Future<Output = ()> + Send + 'static) {
         spawn_on(Whose { owner: Some(node), caller: None }, Box::pin(main));

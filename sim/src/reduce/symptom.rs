@@ -20,6 +20,11 @@ impl Symptom {
             verdict => Some(Symptom { verdict, violated: counts.map(|i| i.name).collect() }),
         }
     }
+
+    /// Whether the verdict is the same, and one of the violated invariants.
+    pub fn resembles(&self, other: &Symptom) -> bool {
+        self.verdict == other.verdict && !self.violated.is_disjoint(&other.violated)
+    }
 }
 
 /// `safety (no_stale_write, one_number)`.

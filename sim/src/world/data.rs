@@ -14,7 +14,8 @@ use protocols::{
     history::GrantEnd,
     types::{MILLISECOND, NodeId},
 };
-use scenarios::{fault::Fault, plan::Plan, triggers::nanoseconds};
+use rand_chacha::ChaCha8Rng;
+use scenarios::{fault::Fault, plan::Plan, streams, triggers::nanoseconds};
 use std::collections::BTreeMap;
 
 /// The copies by the fault that will restore them, and by member.
@@ -83,10 +84,20 @@ pub(super) struct Disks {
     pub members: BTreeMap<NodeId, State>,
 }
 
+/// What the disk of the process called `name` draws from.
+fn drawn(seed: u64, name: &str) -> ChaCha8Rng {
+    streams::stream(seed, &format!("disk/{name}"))
+}
+
 impl Disks {
     /// Empty disks for the processes with these names.
     pub fn new(seed: u64, names: &[String]) -> Disks {
-        Disks { folders: names.iter().map(|name| Folder::new(seed, name)).collect(), members: BTreeMap::new() }
+        Disks { folders: names.iter().map(|name| Folder::new(drawn(seed, name))).collect(), members: BTreeMap::new() }
+    }
+
+    /// Every disk, of the processes with these names, draws from this seed from now on.
+    pub fn draw_from(&mut self, seed: u64, names: &[String]) {
+        self.folders.iter_mut().zip(names).for_each(|(folder, name)| folder.draw_from(drawn(seed, name)));
     }
 
     /// The disk of a process.

@@ -22,7 +22,6 @@ use protocols::{
 use protocols_clients::env::Disk;
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
-use scenarios::streams;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     future::{Future, poll_fn},
@@ -107,8 +106,8 @@ enum What {
 }
 
 impl Folder {
-    /// The empty disk of the process called `name`.
-    pub fn new(seed: u64, name: &str) -> Self {
+    /// An empty disk.
+    pub fn new(random: ChaCha8Rng) -> Self {
         Folder {
             files: BTreeMap::new(),
             under_way: VecDeque::new(),
@@ -121,7 +120,7 @@ impl Folder {
             lying: 0,
             failed: BTreeSet::new(),
             replaced: false,
-            random: streams::stream(seed, &format!("disk/{name}")),
+            random,
             waiting: Vec::new(),
             tree: None,
         }

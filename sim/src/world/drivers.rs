@@ -35,4 +35,6 @@ pub enum HostAction {
     Pause(NodeId),
     /// Run the process's tasks again.
     Resume(NodeId),
+    /// Draw from this seed which ready task runs first.
+    Branch(u64),
 }

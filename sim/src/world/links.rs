@@ -42,6 +42,14 @@ impl Links {
         links
     }
 
+    /// Every link, between the processes with these names, draws from this seed from now on.
+    pub fn draw_from(&mut self, seed: u64, names: &[String]) {
+        let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
+        for (link, (from, to)) in self.links.iter_mut().zip(pairs) {
+            link.draw_from(seed, from, to);
+        }
+    }
+
     /// Clients connect to candidates, and candidates to the store, as in production; the protocol chooses how
     /// candidates talk to each other. Messages to a fencing device are datagrams, as with IPMI.
     fn lay_lanes(&mut self, plan: &Plan, protocol: &Protocol, topology: &Topology) {

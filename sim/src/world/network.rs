@@ -92,10 +92,14 @@ fn threshold(probability: f64) -> u32 {
     (probability.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32
 }
 
+fn random(seed: u64, from: &str, to: &str) -> ChaCha8Rng {
+    streams::stream(seed, &format!("network/{from}>{to}"))
+}
+
 impl Link {
     pub fn new(network: &Network, seed: u64, from: &str, to: &str) -> Self {
         Link {
-            random: streams::stream(seed, &format!("network/{from}>{to}")),
+            random: random(seed, from, to),
             latency: network.latency_us * MICROSECOND,
             jitter: network.jitter_us * MICROSECOND,
             loss: threshold(network.loss),
@@ -117,6 +121,11 @@ impl Link {
             stalled: (0, 0),
             patience: 0,
         }
+    }
+
+    /// Draws from this seed from now on.
+    pub fn draw_from(&mut self, seed: u64, from: &str, to: &str) {
+        self.random = random(seed, from, to);
     }
 
     /// Marks a link within one machine: a leader's node writes to its own copy.

@@ -45,6 +45,8 @@ pub enum Event {
     Boot { node: NodeId },
     /// The copy for a planned fault is made.
     Copy { fault: u32 },
+    /// A branch of the plan's: everything is drawn from this seed from now on.
+    Branch { seed: u64 },
     /// The run ends.
     End,
 }

@@ -66,7 +66,7 @@ fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
 
 /// Code that runs in simulations.
 const SIMULATED: [&str; 4] = ["protocols/src", "protocols/clients/src", "scenarios/src", "sim/src"];
-/// All code, including that built in one mode only.
+/// All code, including that of real processes.
 const OURS: [&str; 7] = [
     "protocols/src",
     "protocols/clients/src",
@@ -130,9 +130,16 @@ fn only_the_host_names_the_simulator() {
     forbid("madsim stays behind sim/src/host", &["madsim::"], &SIMULATED, &["sim/src/host.rs", "sim/src/host/"]);
     forbid(
         "no cfg outside the mode guard",
-        &["cfg(madsim", "cfg(not(madsim", "real_mode"],
+        &["cfg(madsim", "cfg(not(madsim", "feature = \"simulation\"", "feature = \"real\""],
         &OURS,
-        &["sim/src/lib.rs", "sim/cli/src/lib.rs", "sim/src/host.rs", "sim/src/host/"],
+        &[
+            "sim/src/lib.rs",
+            "sim/cli/src/lib.rs",
+            "sim/real/src/lib.rs",
+            "protocols/real/src/lib.rs",
+            "sim/src/host.rs",
+            "sim/src/host/",
+        ],
     );
 }
 
@@ -191,8 +198,13 @@ fn the_code_is_formatted() {
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn clippy_has_nothing_to_say() {
-    if let Some((fine, text)) = cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]) {
-        assert!(fine, "{text}");
+    // Tests of real processes are no target of `cargo test`, and `cargo real` is built without the simulation.
+    let alone = ["-p", "fencepost-cli", "--no-default-features", "--features", "otel"];
+    for what in [["--workspace", "--all-targets"].as_slice(), &["--workspace", "--test", "real"], &alone] {
+        let arguments = [&["clippy", "--quiet"], what, &["--", "-D", "warnings"]].concat();
+        if let Some((fine, text)) = cargo(&arguments) {
+            assert!(fine, "{text}");
+        }
     }
 }
 

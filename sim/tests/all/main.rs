@@ -4,8 +4,6 @@
 //! working directory, listens for signals, or asks commands to end. A run's state is in its own thread, and files
 //! written have unique names.
 
-#![cfg(not(real_mode))]
-
 mod address;
 mod adversary;
 mod artifacts;

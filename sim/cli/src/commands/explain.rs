@@ -1,4 +1,6 @@
-//! `explain`: which faults a failing plan needs in order to fail.
+//! `explain`: which faults a failing plan needs in order to fail, and when its failure became inevitable.
+
+mod inevitable;
 
 use super::{
     args::jobs_or_cores,
@@ -17,7 +19,10 @@ use reports::{
 use scenarios::plan::Plan;
 use serde_json::{Value, json};
 use sim::{
-    reduce::{self, Came, Change, Explained, Looked, Rest},
+    reduce::{
+        self, Came, Change, Explained, Looked, Rest,
+        futures::{self, Curve},
+    },
     registry::Registry,
     repro,
 };
@@ -36,15 +41,34 @@ pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
         Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),
         Looked::Interrupted => return Err(interrupted()),
     };
+    let curve = curve(plan, &explained, registry, args)?;
     let conclusion = explained.conclusion(plan);
     if show.json {
-        print(&report(plan, &explained, &conclusion));
+        print(&report(plan, &explained, &conclusion, curve.as_ref()));
     } else if show.quiet {
         print(&conclusion);
     } else {
-        print(&text(plan, &explained, &conclusion, &next(&args.file), show.width()));
+        let inevitable = curve.map_or_else(String::new, |curve| told(&curve, show.width()));
+        print(&(text(plan, &explained, &conclusion, show.width()) + &inevitable + &next(&args.file)));
     }
     Ok(0)
+}
+
+/// How many of its futures fail, moment by moment; `None` if not asked for.
+fn curve(plan: &Plan, explained: &Explained, registry: &Registry, args: &ExplainArgs) -> Result<Option<Curve>, Stop> {
+    if args.futures == 0 {
+        return Ok(None);
+    }
+    let failure = (&explained.symptom, &explained.run.judgement);
+    match futures::curve(plan, failure, args.futures.into(), registry, jobs_or_cores(args.jobs))? {
+        Some(curve) => Ok(Some(curve)),
+        None => Err(interrupted()),
+    }
+}
+
+fn told(curve: &Curve, width: usize) -> String {
+    let sentence = wrap(&inevitable::sentence(curve), width).join("\n");
+    format!("\nThe futures that fail, drawn anew from each moment on:\n\n{}\n{sentence}\n", inevitable::bars(curve))
 }
 
 /// The error for a plan that does not fail.
@@ -71,7 +95,7 @@ pub(super) fn headline(plan: &Plan, symptom: &reduce::Symptom) -> String {
     format!("{scenario} · {protocol} · seed {seed} · fencing {}: {symptom}", fencing.word())
 }
 
-fn text(plan: &Plan, explained: &Explained, conclusion: &str, next: &str, width: usize) -> String {
+fn text(plan: &Plan, explained: &Explained, conclusion: &str, width: usize) -> String {
     let cause = explained.run.highlights.as_ref().map(|story| &story.cause);
     let told = |text: String| if text.is_empty() { text } else { paragraph(&text, width) };
     let happened = cause.map_or_else(String::new, |cause| told(cause.text()));
@@ -80,7 +104,7 @@ fn text(plan: &Plan, explained: &Explained, conclusion: &str, next: &str, width:
     let rows = explained.flips.iter().map(|(change, came)| [format!("  {}", word(came)), row(plan, change, came)]);
     let table = aligned(rows.collect(), |_| false);
     let conclusion = wrap(conclusion, width).join("\n");
-    format!("{}\n{happened}{rule}\n{table}\n{conclusion}\n{next}", headline(plan, &explained.symptom))
+    format!("{}\n{happened}{rule}\n{table}\n{conclusion}\n", headline(plan, &explained.symptom))
 }
 
 /// The outcome of a changed plan, in a few words.
@@ -119,7 +143,7 @@ fn next(file: &Path) -> String {
     )
 }
 
-fn report(plan: &Plan, explained: &Explained, conclusion: &str) -> String {
+fn report(plan: &Plan, explained: &Explained, conclusion: &str, curve: Option<&Curve>) -> String {
     let flip = |(change, came): &(Change, Came)| {
         let (verdict, violated, why) = match came {
             Came::Gone(verdict) => (Some(*verdict), Vec::new(), None),
@@ -160,7 +184,16 @@ fn report(plan: &Plan, explained: &Explained, conclusion: &str) -> String {
         "needed_are_enough": *rest == Rest::DoesNotMatter,
         "any_of": any_of,
         "conclusion": conclusion,
-        "runs": runs,
+        "futures": curve.map(|curve| {
+            let (until, from) = curve.no_return().map_or((None, None), |(until, from)| (until, Some(from)));
+            json!({
+                "drawn": curve.futures,
+                "moments": curve.moments,
+                "until_us": until.map(|moment| moment.at_us),
+                "inevitable_us": from.map(|moment| moment.at_us),
+            })
+        }),
+        "runs": runs + curve.map_or(0, Curve::runs),
     });
     pretty(&report)
 }

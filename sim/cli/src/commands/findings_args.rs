@@ -7,10 +7,12 @@ use std::{ops::Range, path::PathBuf};
 /// Commands that analyse failures.
 #[derive(Subcommand, Debug)]
 pub enum FindingsCommand {
-    /// Find which faults a failing plan needs in order to fail: rerun it without each
+    /// Find which faults a failing plan needs in order to fail, and when that became inevitable
     #[command(
         after_help = "The plan is also run with fencing on, without its bugs, with clocks and network in order, with reads through \
-        the store and without mistaken health checks, as far as that is a change. Exit codes: 0 explained, 2 the plan \
+        the store and without mistaken health checks, as far as that is a change. Then it is repeated up to each of some \
+        twenty moments and drawn anew from there on, many times: the share of such futures that fail shows when the \
+        failure became inevitable. Exit codes: 0 explained, 2 the plan \
         does not fail.\n\n\
         Example:  fencepost explain target/fencepost/partition/redis-naive/7/capsule.json"
     )]
@@ -44,6 +46,9 @@ pub enum FindingsCommand {
 pub struct ExplainArgs {
     /// A plan or a capsule; `-` reads standard input
     pub file: PathBuf,
+    /// How many futures to draw from each of 20 moments, to find when the failure became inevitable; 0: none
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(0..=10_000), value_name = "N")]
+    pub futures: u16,
     /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,

@@ -137,18 +137,24 @@ fn source(new: &New) -> Result<Option<PathBuf>, Stop> {
 
 /// Adds the dev-dependency.
 fn add(path: Option<&Path>, krate: &Krate, etcd: bool) -> Result<(), Stop> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["add", "--quiet", "--dev", "--target", "cfg(target_os = \"linux\")", "--manifest-path"]);
-    cargo.arg(krate.folder.join("Cargo.toml"));
-    match path {
-        // Of a registry, nothing is needed.
-        Some(path) => cargo.arg("--offline").arg("--path").arg(path),
-        None => cargo.arg("fencepost"),
+    let add = |offline: bool| {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["add", "--quiet", "--dev", "--target", "cfg(target_os = \"linux\")", "--manifest-path"]);
+        cargo.arg(krate.folder.join("Cargo.toml")).args(offline.then_some("--offline"));
+        match path {
+            Some(path) => cargo.arg("--path").arg(path),
+            None => cargo.arg("fencepost"),
+        };
+        if etcd {
+            cargo.args(["--features", "etcd"]);
+        }
+        cargo.output().map_err(|why| Stop::harness(format!("cargo cannot be run: {why}")))
     };
-    if etcd {
-        cargo.args(["--features", "etcd"]);
-    }
-    let run = cargo.output().map_err(|why| Stop::harness(format!("cargo cannot be run: {why}")))?;
+    // A folder needs no registry if the crate's other dependencies are known on this machine already.
+    let run = match path.map(|_| add(true)).transpose()? {
+        Some(run) if run.status.success() => run,
+        _ => add(false)?,
+    };
     if run.status.success() {
         return Ok(());
     }

@@ -68,7 +68,7 @@ impl Recipe {
             file.map_err(Failed::unwritten(&self.output))
         };
         let mut command = Command::new(&self.keeper);
-        command.arg(leash::KEEPER).args(&self.words).envs(&self.environment).current_dir(&self.folder);
+        command.args([leash::REAL, leash::KEEPER]).args(&self.words).envs(&self.environment).current_dir(&self.folder);
         command.stdin(Stdio::piped()).process_group(0);
         match lines {
             Some(_) => command.stdout(Stdio::piped()).stderr(Stdio::piped()),

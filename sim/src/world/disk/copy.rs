@@ -1,8 +1,14 @@
-//! Copies of a disk, like volume snapshots, and replacement of a disk after its process has died.
+//! Copies of a disk, like volume snapshots, and replacement of a disk after its process has died; and another future of it.
 
 use super::{File, Files, Folder};
+use rand_chacha::ChaCha8Rng;
 
 impl Folder {
+    /// Draws from `random` from now on.
+    pub fn draw_from(&mut self, random: ChaCha8Rng) {
+        self.random = random;
+    }
+
     /// What a power loss would leave now, if the disk does not lie and no sync has failed.
     pub fn copy(&self) -> Files {
         let files = self.files.iter();

@@ -1,10 +1,11 @@
 //! What a disk keeps, and what it may lose.
 
 use super::*;
+use scenarios::streams;
 
 /// A disk with `first` synced, and `second` not.
 fn half_synced(seed: u64) -> Folder {
-    let mut disk = Folder::new(seed, "n1");
+    let mut disk = Folder::new(streams::stream(seed, "disk/n1"));
     disk.append("log", b"first");
     disk.begin(0, "log", What::Sync(5), false, 1);
     disk.finish();
@@ -105,7 +106,7 @@ fn a_disk_that_hangs_does_nothing_and_everything_in_order_afterwards() {
 
 #[test]
 fn a_slow_disk_takes_longer_and_does_one_thing_after_the_other() {
-    let mut disk = Folder::new(1, "n1");
+    let mut disk = Folder::new(streams::stream(1, "disk/n1"));
     disk.slow(1_000_000, true);
     let (_, first) = disk.begin(0, "a", What::Sync(0), false, 1);
     let (_, second) = disk.begin(0, "b", What::Sync(0), false, 1);

@@ -108,7 +108,7 @@ const FIRST: [&str; 3] = [
 /// commands.
 const PARSED: [(&str, &str); 5] = [
     ("check app.log --elected", "it goes on until it is interrupted; followed.rs runs others like it"),
-    ("check -", "another program writes what it reads; real::written runs it"),
+    ("check -", "another program writes what it reads; `cargo real-test written::` runs it"),
     ("check n1.log n2.log", "whatever these logs say"),
     ("merge", "its shards are made and merged in merge.rs"),
     ("clean", "it would remove what others go on with"),

@@ -122,7 +122,7 @@ fn the_dashboard_follows_the_cluster_and_gives_the_terminal_back() {
     let tmux = Tmux { socket: folder.file("tmux"), _folder: folder };
     tmux.run(&["new-session", "-d", "-x", "100", "-y", "30", "env -i PATH=$PATH TERM=screen PS1=prompt: sh"]);
     tmux.shows("prompt:");
-    let watch = format!("'{}' watch --interval 100ms --dir '{}'", env!("CARGO_BIN_EXE_fencepost"), cluster.dir());
+    let watch = format!("'{}' real watch --interval 100ms --dir '{}'", env!("CARGO_BIN_EXE_fencepost"), cluster.dir());
     tmux.run(&["send-keys", &watch, "Enter"]);
     tmux.shows("leads and acts with token ");
     cluster.chaos(&["kill-leader", "--restart-after", "2s"]);

@@ -8,9 +8,10 @@ pub use ::servers::{self, Folder, Process, SOON, eventually, free_address, run, 
 
 use std::{ffi::OsStr, process::Command, process::Output};
 
-/// The program under test.
+/// The program under test, with the word for real processes.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.arg("real");
     command.env("RUST_BACKTRACE", "1").env_remove("RUST_LOG").env_remove("PGPASSWORD");
     command
 }

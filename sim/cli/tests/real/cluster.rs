@@ -318,7 +318,11 @@ fn a_cluster_whose_output_nobody_reads_any_more_ends() {
     let files = folder.file("cluster");
     // Nothing is left running if this fails.
     let mut command = Command::new("timeout");
-    command.arg("60").arg(program().get_program()).args(["cluster", "--lease-ttl", "400ms", "--dir", &files]);
+    command
+        .arg("60")
+        .arg(program().get_program())
+        .args(["real", "cluster", "--lease-ttl", "400ms"])
+        .args(["--dir", &files]);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut cluster = command.spawn().expect("it starts");
     let mut out = BufReader::new(cluster.stdout.take().expect("its output"));

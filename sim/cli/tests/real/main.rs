@@ -1,4 +1,7 @@
-//! `cargo real` on real processes and servers.
+//! `fencepost real` on real processes and servers.
+//!
+//! Tests share a process and run on parallel threads: process-wide state (folder, environment, signals) belongs to the
+//! child, and each test's files have names of their own.
 
 mod chaos;
 mod cli;
@@ -16,7 +19,6 @@ mod postgres;
 mod redis_servers;
 mod services;
 mod tls;
-#[cfg(feature = "otel")]
 mod traces;
 mod watch;
 mod written;

@@ -12,7 +12,7 @@ use std::{
 /// exit codes are on standard output.
 const SCRIPT: &str = r#"
 mount -t tmpfs -o size=3m none "$DIR" || exit 125
-"$PROGRAM" store --listen "$LISTEN" --data "$DIR/store.redb" --insecure 2> "$LOG.1" & pid=$!
+"$PROGRAM" real store --listen "$LISTEN" --data "$DIR/store.redb" --insecure 2> "$LOG.1" & pid=$!
 until grep -q 'store serves' "$LOG.1"; do sleep 0.05; done
 cat /dev/zero > "$DIR/rest" 2>/dev/null
 touch "$LOG.full"
@@ -20,7 +20,7 @@ wait $pid; echo $?
 fallocate --dig-holes "$DIR/store.redb"
 cat /dev/zero >> "$DIR/rest" 2>/dev/null
 truncate -s -65536 "$DIR/rest"
-timeout 5 "$PROGRAM" store --listen "$LISTEN" --data "$DIR/store.redb" --insecure 2> "$LOG.2"; echo $?
+timeout 5 "$PROGRAM" real store --listen "$LISTEN" --data "$DIR/store.redb" --insecure 2> "$LOG.2"; echo $?
 "#;
 
 /// Has the store decide on requests until it hangs up.
