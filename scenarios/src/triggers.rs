@@ -18,6 +18,8 @@ pub struct Triggers {
     scheduled: Vec<(u64, u32)>,
     /// One bit per point that some fault waits for.
     watched: u32,
+    /// Whether every point is of interest, whether a fault waits for it or not.
+    all: bool,
 }
 
 /// Progress along a chain of passages.
@@ -40,7 +42,7 @@ struct Stage {
 
 impl Triggers {
     pub fn new(plan: &Plan) -> Self {
-        let mut triggers = Triggers { passages: Vec::new(), scheduled: Vec::new(), watched: 0 };
+        let mut triggers = Triggers { passages: Vec::new(), scheduled: Vec::new(), watched: 0, all: false };
         for (index, fault) in plan.faults.iter().enumerate() {
             triggers.wait_for(index as u32, fault);
         }
@@ -91,8 +93,15 @@ impl Triggers {
         &self.scheduled
     }
 
+    /// Watches every point from now on.
+    pub fn watch_all(&mut self) {
+        self.all = true;
+        self.watch();
+    }
+
     fn watch(&mut self) {
-        self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u32);
+        let nothing = if self.all { u32::MAX } else { 0 };
+        self.watched = self.passages.iter().fold(nothing, |bits, p| bits | 1 << p.stages[p.stage].point as u32);
     }
 
     /// True if some fault waits for this point now.
@@ -103,7 +112,8 @@ impl Triggers {
 
     /// Every point that some fault will ever wait for.
     pub fn points(&self) -> Vec<Point> {
-        let waits = |point: &Point| self.passages.iter().any(|p| p.stages.iter().any(|s| s.point == *point));
+        let waits =
+            |point: &Point| self.all || self.passages.iter().any(|p| p.stages.iter().any(|s| s.point == *point));
         Point::ALL.into_iter().filter(waits).collect()
     }
 

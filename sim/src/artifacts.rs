@@ -174,7 +174,7 @@ pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, Failed> {
         let told =
             told.as_ref().map(|(story, sheet)| (story, sheet)).or(run.highlights.as_ref().zip(run.page.as_ref()));
         let (story, sheet) = told.ok_or("nobody listened to the run")?;
-        tell(&folder, run, story, &sheet.page(), again)?;
+        tell(&folder, run, story, &page_of(run, sheet), again)?;
         history.join().map_err(|_| "panicked")??;
         Ok::<Cause, Failed>(story.cause.clone())
     })?;
@@ -202,14 +202,6 @@ fn leave_history(file: &Path, run: &Run) -> Result<(), FileError> {
     let mut writer = Writer::new(create(file)?, &run.header);
     kept.iter().for_each(|event| writer.record(event));
     writer.finish().map(drop).map_err(FileError::of("write", file))
-}
-
-/// Repeats `plan`, whose names are resolved by `registry`, and writes the artifacts: [`repeat`], then [`leave`].
-///
-/// # Errors
-/// Those of [`repeat`] and [`leave`].
-pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, Failed> {
-    leave(out, &repeat(plan, registry, expected, None)?, again)
 }
 
 /// Repeats `plan`, whose names are resolved by `registry`, and writes its page and its report below `out`: for a run
@@ -248,6 +240,23 @@ fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) 
     save(&folder.join("report.json"), &report.to_text())?;
     save(&folder.join("report.txt"), &text_of(run, story, again, FILED))?;
     save(&folder.join(TIMELINE), page)
+}
+
+/// The page of a run, with its futures if they are known.
+fn page_of(run: &Run, sheet: &Sheet) -> String {
+    run.futures.as_ref().map_or_else(|| sheet.page(), |futures| sheet.page_with(futures))
+}
+
+/// Writes the page of a run that recorded it, and nothing else. Returns its path.
+///
+/// # Errors
+/// The file could not be written, or the run recorded no page.
+pub fn write_page(out: &Path, run: &Run) -> Result<PathBuf, Failed> {
+    let folder = folder(out, &run.plan);
+    prepare(&folder, &run.plan)?;
+    let file = folder.join(TIMELINE);
+    save(&file, &page_of(run, run.page.as_ref().ok_or("nobody listened to the run")?))?;
+    Ok(file)
 }
 
 /// Writes a page that compares a run of `plan` with another run, beside the artifacts of the first.

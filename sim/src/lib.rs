@@ -77,6 +77,8 @@ pub mod error;
 #[cfg(feature = "simulation")]
 pub mod exact;
 #[cfg(feature = "simulation")]
+pub mod exhaustive;
+#[cfg(feature = "simulation")]
 pub mod experiments;
 #[cfg(feature = "simulation")]
 pub mod fleet;

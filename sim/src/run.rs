@@ -7,7 +7,7 @@ use crate::{
     program::{Line, Sent},
     recorder::{Listeners, Recorder},
     registry::Registry,
-    world::{Driver, Finished, World, programs::Programs},
+    world::{Driver, Finished, Passed, World, programs::Programs},
 };
 use protocols::{
     coverage::Marks,
@@ -19,7 +19,7 @@ use reports::{
     json::{ReadLease, RunFacts},
     timeline::{
         Highlights,
-        page::{Pages, Sheet},
+        page::{Futures, Pages, Sheet},
     },
 };
 use scenarios::{plan::Plan, read_lease};
@@ -44,6 +44,8 @@ pub struct Options {
     pub history: Option<Box<dyn Write + Send>>,
     /// Count the sends of programs; see [`Run::sent`].
     pub count_sends: bool,
+    /// Count the named points that are passed; see [`Run::passed`].
+    pub count_points: bool,
     /// Write the trace as text here, one line per event.
     pub trace: Option<Box<dyn Write + Send>>,
     /// End when the program is asked to; the run is judged as far as it got. See [`Run::cut_short`].
@@ -72,6 +74,8 @@ pub struct Run {
     pub highlights: Option<Highlights>,
     /// The run's HTML page, if requested.
     pub page: Option<Sheet>,
+    /// What its page shows of its futures; see [`crate::reduce::futures`].
+    pub futures: Option<Futures>,
     /// Whether the run ended early because the program was asked to end.
     pub cut_short: bool,
     /// The events, if requested and not too many.
@@ -88,6 +92,8 @@ pub struct Run {
     pub refused: Vec<String>,
     /// The number of faults that struck; a triggered fault may wait until the run ends.
     pub faults: u64,
+    /// The named points that were passed, if requested, in order.
+    pub passed: Vec<Passed>,
 }
 
 impl Run {
@@ -115,9 +121,12 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     })
 }
 
-fn for_programs(mut world: World, counts_sends: bool, leader_key: Option<(String, String)>) -> World {
-    if counts_sends {
+fn counting(mut world: World, sends: bool, points: bool, leader_key: Option<(String, String)>) -> World {
+    if sends {
         world.count_sends();
+    }
+    if points {
+        world.count_points();
     }
     if let Some((service, key)) = leader_key {
         world.elect_by(&service, key);
@@ -145,16 +154,15 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         let mut recorder = if options.alone { Recorder::beside(listeners)? } else { Recorder::new(listeners) };
         recorder.now_us = options.now_us;
         recorder.stops = options.stops;
-        let (plan, counts_sends) = (plan.clone(), options.count_sends);
-        let program = registry.program.as_ref().filter(|_| protocol.is_program());
-        let leader_key = program.and_then(|program| program.leader_key());
+        let (plan, sends, points) = (plan.clone(), options.count_sends, options.count_points);
+        let leader_key = registry.program.as_ref().filter(|_| protocol.is_program()).and_then(|p| p.leader_key());
         move || {
             let world = World::new(plan, protocol, topology, options.driver, recorder, options.trace);
-            for_programs(world, counts_sends, leader_key)
+            counting(world, sends, points, leader_key)
         }
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
-    let Finished { trace_hash, trace_error, events, recorder, marks, programs } = *finished;
+    let Finished { trace_hash, trace_error, events, recorder, marks, programs, passed } = *finished;
     let faults = recorder.faults;
     let Listeners { judges, stories, pages, history, kept, .. } = recorder.finish()?;
     if let Some(error) = trace_error {
@@ -188,6 +196,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         judgement,
         highlights,
         page,
+        futures: None,
         cut_short,
         kept,
         marks,
@@ -196,5 +205,6 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         untold,
         refused,
         faults,
+        passed,
     })
 }

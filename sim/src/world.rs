@@ -23,6 +23,7 @@ mod links;
 pub mod model;
 mod network;
 mod packet;
+mod passages;
 pub mod programs;
 mod queue;
 mod record;
@@ -42,6 +43,7 @@ use faults::Faults;
 use grants::Grants;
 pub use grants::Holder;
 use links::{Links, Streams};
+pub use passages::Passed;
 use programs::Programs;
 use protocols::{
     clock::Now,

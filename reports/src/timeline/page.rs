@@ -35,11 +35,12 @@ const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");
 /// The colours of all our pages, light and dark.
 pub(crate) const THEME: &str = include_str!("page/theme.css");
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("page/base.js"),
     include_str!("page/decode.js"),
     include_str!("page/scale.js"),
     include_str!("page/pen.js"),
+    include_str!("page/futures.js"),
     include_str!("page/lanes.js"),
     include_str!("page/members.js"),
     include_str!("page/store.js"),
@@ -133,6 +134,17 @@ struct Listed {
     verdict: String,
 }
 
+/// A failing run, repeated up to each of some moments and drawn anew from there: how many of these futures fail.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Futures {
+    /// How many were drawn from each moment.
+    pub drawn: u32,
+    /// The moments, in microseconds, and how many futures fail.
+    pub moments: Vec<(u64, u32)>,
+    /// What that shows, in a sentence.
+    pub words: String,
+}
+
 /// Where two runs begin to differ: the first moment that only one of them has, and the first such moment of each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Apart {
@@ -150,12 +162,17 @@ pub struct Apart {
 impl Sheet {
     /// A page of only this run.
     pub fn page(&self) -> String {
-        render(&[self])
+        render(&[self], None)
+    }
+
+    /// The same with the futures of the run.
+    pub fn page_with(&self, futures: &Futures) -> String {
+        render(&[self], Some(futures))
     }
 
     /// A page of this run and another, on one time axis.
     pub fn beside(&self, other: &Sheet) -> String {
-        render(&[self, other])
+        render(&[self, other], None)
     }
 
     /// Where the moments of two runs begin to differ; `None` if they are the same.
@@ -283,13 +300,16 @@ fn data(place: &str, model: &Model, packed: &Packed) -> String {
     [tag("octet-stream", "data", &packed.data), tag("json", "model", &model), tag("json", "packed", &columns)].concat()
 }
 
-fn render(sheets: &[&Sheet]) -> String {
+fn render(sheets: &[&Sheet], futures: Option<&Futures>) -> String {
     let title: Vec<String> =
         sheets.iter().map(|sheet| sheet.model.title.replace('&', "&amp;").replace('<', "&lt;")).collect();
     let of = |(place, sheet): (usize, &&Sheet)| data(&place.to_string(), &sheet.model, &sheet.packed);
     let mut runs: String = sheets.iter().enumerate().map(of).collect();
     if let [alone] = sheets {
         runs += &groups(alone);
+    }
+    if let Some(futures) = futures.filter(|futures| !futures.moments.is_empty()) {
+        runs += &format!("<script type=\"application/json\" id=\"futures\">{}</script>\n", inline(futures));
     }
     let mut page = String::with_capacity(runs.len() + 100_000);
     // In one pass: inserted text may itself look like a placeholder.

@@ -10,6 +10,7 @@ mod bisect;
 mod clean;
 mod determinism;
 mod ends;
+mod exhaust;
 mod experiments;
 mod explain;
 mod findings;

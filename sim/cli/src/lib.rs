@@ -20,25 +20,16 @@ pub mod commands;
 pub mod real;
 pub mod terminal;
 
+#[cfg(all(feature = "simulation", not(feature = "real")))]
+pub use commands::main;
 #[cfg(feature = "simulation")]
 pub use commands::main_with;
-use std::ffi::OsString;
+#[cfg(all(feature = "real", not(feature = "simulation")))]
+pub use real::main;
 
-/// Runs the command line; the exit code is a contract. With both features, the commands for real processes come after
-/// the word `real`.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let said: Vec<OsString> = arguments.into_iter().collect();
-    #[cfg(feature = "real")]
-    {
-        let named = said.get(1).is_some_and(|word| word == sim_real::leash::REAL);
-        if named || cfg!(not(feature = "simulation")) {
-            return real::main(
-                said.into_iter().enumerate().filter(|(place, _)| !(named && *place == 1)).map(|(_, word)| word),
-            );
-        }
-    }
-    #[cfg(feature = "simulation")]
-    return commands::main(said);
-    #[cfg(not(any(feature = "simulation", feature = "real")))]
-    compile_error!("`fencepost` has no command without the feature `simulation` or `real`");
+/// Runs the command line; the exit code is a contract. The commands for real processes come after the word `real`.
+#[cfg(all(feature = "simulation", feature = "real"))]
+pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
+    let said: Vec<_> = arguments.into_iter().collect();
+    if real::is_named(&said) { real::main(said) } else { commands::main(said) }
 }

@@ -21,10 +21,18 @@ use clap::{CommandFactory, Parser};
 use sim_real::leash;
 use std::ffi::OsString;
 
-/// Runs the command line; the exit code is a contract.
+/// Whether the first word is `real`, which a program that has the simulation's commands, too, needs before these.
+pub fn is_named(said: &[OsString]) -> bool {
+    said.get(1).is_some_and(|word| word == leash::REAL)
+}
+
+/// Runs the command line, with that word or without; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     crate::built::say();
-    let said: Vec<OsString> = arguments.into_iter().collect();
+    let mut said: Vec<OsString> = arguments.into_iter().collect();
+    if is_named(&said) {
+        said.remove(1);
+    }
     match Cli::try_parse_from(&said) {
         Ok(cli) => terminal::exit_code(dispatch(cli.command)),
         Err(error) => terminal::refuse(&error, &Cli::command(), &said),

@@ -120,7 +120,7 @@ pub struct Explained {
 /// # Errors
 /// A run could not be finished.
 pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<Box<Explained>>, Failed> {
-    let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
+    let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
     let run = run::run(plan, options)?;
     let Some(symptom) = Symptom::of(&run.judgement) else { return Ok(Looked::Holds(run.judgement.verdict)) };
     let trials = Trials { registry, symptom: &symptom, jobs };

@@ -6,10 +6,10 @@ use crate::{
     error::Failed,
     interrupt, pool,
     registry::Registry,
-    run::{self, Options},
+    run::{self, Options, Run},
 };
 use rand_core::RngCore;
-use reports::Judgement;
+use reports::{Judgement, timeline::page::Futures};
 use scenarios::{
     fault::Trigger,
     plan::{Branch, Plan},
@@ -21,6 +21,8 @@ use serde::Serialize;
 const MOMENTS: usize = 20;
 /// At how many if the share hardly changes.
 const FLAT: usize = 8;
+/// How many futures of a sweep's failure are drawn at each moment.
+const IN_SWEEP: u32 = 20;
 /// Moments are not closer than this, microseconds.
 const CLOSEST_US: u64 = 1_000;
 /// Neighbouring moments whose shares differ by at most one in this many are alike.
@@ -44,6 +46,40 @@ pub struct Curve {
 }
 
 impl Curve {
+    /// When the failure became inevitable, in a sentence.
+    pub fn sentence(&self) -> String {
+        let futures = self.futures;
+        let many = |failed: u32| match failed {
+            0 => format!("none of {futures} futures fails"),
+            1 => format!("1 of {futures} futures fails"),
+            failed => format!("{failed} of {futures} futures fail"),
+        };
+        match self.no_return() {
+            Some((Some(before), first)) => format!(
+                "Until {}, {} this way; from {} on, all of them do.",
+                seconds(before.at_us),
+                many(before.failed),
+                seconds(first.at_us)
+            ),
+            Some((None, first)) => {
+                let from = if first.at_us == 0 { "the start".to_owned() } else { seconds(first.at_us) };
+                format!(
+                    "All of {futures} futures fail this way from {from} on: the plan decides it, and no chance does."
+                )
+            }
+            None => {
+                let last = self.moments.last().map_or(0, |moment| moment.failed);
+                format!("There is no such point: {} this way even from the last moment on.", many(last))
+            }
+        }
+    }
+
+    /// The curve as a page draws it.
+    pub fn drawn(&self) -> Futures {
+        let moments = self.moments.iter().map(|moment| (moment.at_us, moment.failed)).collect();
+        Futures { drawn: self.futures, moments, words: self.sentence() }
+    }
+
     /// The number of runs that it took.
     pub fn runs(&self) -> u64 {
         self.moments.len() as u64 * u64::from(self.futures)
@@ -55,6 +91,28 @@ impl Curve {
         let first = *self.moments.get(spared.map_or(0, |last| last + 1))?;
         Some((spared.map(|last| self.moments[last]), first))
     }
+}
+
+/// The same for a run, if it failed.
+///
+/// # Errors
+/// A run could not be finished.
+pub fn of_failed(run: &Run, futures: u32, registry: &Registry, jobs: usize) -> Result<Option<Curve>, Failed> {
+    match Symptom::of(&run.judgement) {
+        Some(symptom) => curve(&run.plan, (&symptom, &run.judgement), futures, registry, jobs),
+        None => Ok(None),
+    }
+}
+
+/// Adds to a failed run what its page shows of its futures. Returns a sentence to follow others, empty if it did not
+/// fail.
+///
+/// # Errors
+/// A run could not be finished.
+pub fn add_to(run: &mut Run, registry: &Registry, jobs: usize) -> Result<String, Failed> {
+    let curve = of_failed(run, IN_SWEEP, registry, jobs)?;
+    run.futures = curve.as_ref().map(Curve::drawn);
+    Ok(curve.map_or_else(String::new, |curve| format!(" {}", curve.sentence())))
 }
 
 /// Draws `futures` futures at each of some twenty moments of a run of `plan`, which failed with this symptom.
@@ -121,6 +179,11 @@ fn next(moments: &[Moment], futures: u32) -> Option<(usize, u64)> {
     (change > 0 || moments.len() < FLAT).then(|| (place + 1, moments[place].at_us + length / 2))
 }
 
+/// A time as sentences have it.
+pub fn seconds(us: u64) -> String {
+    format!("{:.3} s", us as f64 / 1e6)
+}
+
 struct Search<'a> {
     plan: &'a Plan,
     symptom: &'a Symptom,
@@ -182,5 +245,17 @@ mod tests {
         assert_eq!(at(curve(&[(0, 30), (5, 100), (6, 99), (7, 100), (9, 100)])), Some((Some(6), 7)));
         assert_eq!(at(curve(&[(0, 100), (9, 100)])), Some((None, 0)));
         assert_eq!(at(curve(&[(0, 30), (9, 99)])), None);
+    }
+
+    #[test]
+    fn a_curve_says_until_when_it_could_have_ended_well() {
+        let said = |of: &[(u64, u32)]| Curve { moments: moments(of), futures: 100, happened_us: 9 }.sentence();
+        assert_eq!(
+            said(&[(0, 31), (9_520_000, 31), (9_600_000, 100), (9_700_000, 100)]),
+            "Until 9.520 s, 31 of 100 futures fail this way; from 9.600 s on, all of them do."
+        );
+        assert!(said(&[(0, 0), (9_600_000, 100)]).starts_with("Until 0.000 s, none of 100 futures fails"));
+        assert!(said(&[(0, 100), (9_600_000, 100)]).contains("from the start on"));
+        assert!(said(&[(0, 100), (9_600_000, 99)]).starts_with("There is no such point: 99 of 100"));
     }
 }

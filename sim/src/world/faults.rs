@@ -5,6 +5,7 @@ use super::{
     data::Copies,
     drivers::HostAction,
     model::{Dropped, State},
+    passages::Passed,
     queue::Event,
 };
 use protocols::{
@@ -21,17 +22,18 @@ use scenarios::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The plan's faults and their progress.
 pub(super) struct Faults {
     pub(super) plan: Arc<Plan>,
-    triggers: Triggers,
+    pub(super) triggers: Triggers,
     struck: Vec<Option<Struck>>,
     /// Faults that struck while nobody led; they will strike the next leader.
     waiting: Vec<u32>,
-    /// The copies that faults will restore.
+    /// What faults will restore.
     pub(super) copies: Copies,
     /// The rates of clocks that faults changed, in parts per million, the original one first.
     rates: BTreeMap<NodeId, Vec<i64>>,
+    /// If they are counted.
+    pub(super) passed: Option<Vec<Passed>>,
 }
 
 /// An active fault.
@@ -40,19 +42,19 @@ struct Struck {
     on: Vec<NodeId>,
     to: Vec<NodeId>,
     group: u16,
-    /// The incarnations of `on`: a resume applies to these only.
+    /// Of `on`: a resume applies to these incarnations only.
     starts: Vec<u32>,
-    /// The point that triggered it, if any.
+    /// Its trigger, unless that was a time.
     point: Option<(Point, NodeId)>,
 }
 
 impl Faults {
     pub fn new(plan: Arc<Plan>) -> Self {
         let (triggers, struck) = (Triggers::new(&plan), vec![None; plan.faults.len()]);
-        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new(), rates: BTreeMap::new() }
+        let (copies, rates) = (Copies::new(), BTreeMap::new());
+        Faults { plan, triggers, struck, waiting: Vec::new(), copies, rates, passed: None }
     }
 
-    /// The faults that strike at a given time.
     pub fn scheduled(&self) -> Vec<(u64, u32)> {
         self.triggers.scheduled().to_vec()
     }
@@ -63,7 +65,7 @@ impl Faults {
         self.triggers.watches(point)
     }
 
-    /// True if some fault will ever wait for this point.
+    /// Whether some fault will ever wait for it.
     pub fn waits_for(&self, point: Point) -> bool {
         self.triggers.points().contains(&point)
     }
@@ -86,6 +88,7 @@ impl World {
         let (topology, moment) = (self.topology.clone(), self.moment(group, Some(node)));
         let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
         let head = self.programs.sending.take().unwrap_or_default();
+        self.count_passage(node, group, point);
         for fault in self.faults.triggers.passage(self.now, (group, point), &head, is_meant) {
             self.strike(fault, Some((point, node)));
         }

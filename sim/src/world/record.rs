@@ -1,6 +1,6 @@
 //! Records history events and counts them, tracks who believes, and returns the results of a run at its end.
 
-use super::{World, programs::Programs};
+use super::{World, passages::Passed, programs::Programs};
 use crate::recorder::Recorder;
 use protocols::{
     coverage::{self, Marks},
@@ -81,6 +81,8 @@ pub struct Finished {
     pub marks: Marks,
     /// What programs did, if candidates were programs.
     pub programs: Programs,
+    /// The named points that were passed, if they were counted.
+    pub passed: Vec<Passed>,
 }
 
 impl World {
@@ -89,7 +91,8 @@ impl World {
         let (hash, trace_error) = self.trace.finish();
         let marks = coverage::take();
         let (events, recorder, programs) = (self.trace.count(), self.recorder, self.programs);
-        Finished { trace_hash: hash, trace_error, events, recorder, marks, programs }
+        let passed = self.faults.passed.unwrap_or_default();
+        Finished { trace_hash: hash, trace_error, events, recorder, marks, programs, passed }
     }
 }
 

@@ -32,7 +32,8 @@ fn artifacts_of_kept_events_are_those_of_a_run_that_was_listened_to() {
     assert!(kept.kept.as_ref().is_some_and(|events| events.len() < KEPT_MAX && !events.is_empty()));
     let left = artifacts::leave(&out.join("kept"), &kept, AGAIN).expect("written");
     let history = fs::read_to_string(left.folder.join("history.jsonl")).expect("a history");
-    let again = artifacts::write(&out.join("again"), &plan, &registry, kept.trace_hash(), AGAIN).expect("written");
+    let again = artifacts::repeat(&plan, &registry, kept.trace_hash(), None).expect("it runs again");
+    let again = artifacts::leave(&out.join("again"), &again, AGAIN).expect("written");
     let (one, other) = (files(&left.folder), files(&again.folder));
     assert!(!left.history_left_out && one.keys().eq(other.keys()) && one.contains_key("timeline.html"), "{one:?}");
     for (name, text) in &one {

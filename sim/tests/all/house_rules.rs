@@ -211,7 +211,10 @@ fn clippy_has_nothing_to_say() {
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn the_documentation_has_no_warnings() {
-    if let Some((fine, text)) = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]) {
+    // Of the crates that others build on; nobody reads the pages of the rest.
+    let read = ["fencepost", "fencepost-seat", "fencepost-logs", "fencepost-protocols", "fencepost-clients"];
+    let packages: Vec<&str> = read.iter().flat_map(|package| ["-p", package]).collect();
+    if let Some((fine, text)) = cargo(&[&["doc", "--no-deps", "--quiet"], packages.as_slice()].concat()) {
         assert!(fine && !text.contains("warning"), "{text}");
     }
 }

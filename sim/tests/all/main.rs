@@ -22,6 +22,7 @@ mod etcd_end_to_end;
 mod etcd_model;
 mod experiments;
 mod faults;
+mod futures;
 mod generated;
 mod groups;
 mod house_rules;

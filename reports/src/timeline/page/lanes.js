@@ -20,6 +20,7 @@ function layoutRun() {
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
   add("curves", view.phone ? 94 : TWO ? 76 : 100);
   add("marks", 46 + view.markAt);
+  if (FUTURES) add("futures", view.phone ? 62 : 58);
   const idle = idleOf(candidates), fold = lanes => lanes.length > 1 && add("idle", view.phone ? 24 : 26, { nodes: lanes.map(l => l.node), folds: true });
   const shown = candidates.filter(l => unfolded || idle.length < 2 || !idle.includes(l));
   const tall = printing ? Math.max(24, Math.min(54, 420 / shown.length)) : TWO || shown.length > 5 ? 54 : view.phone ? 62 : 66;
@@ -72,7 +73,7 @@ function drawRun(ctx) {
   });
   drawCurves(ctx, curves);
   if (TWO) drawTitle(ctx, rowOf("title"));
-  const painters = { node: drawNode, grants: drawGrants, member: drawMember, idle: drawIdle, store: drawStore, strip: drawStrip, clients: drawClients };
+  const painters = { futures: drawFutures, node: drawNode, grants: drawGrants, member: drawMember, idle: drawIdle, store: drawStore, strip: drawStrip, clients: drawClients };
   for (const row of own) {
     if (!painters[row.kind]) continue;
     ctx.strokeStyle = ink.line;
@@ -127,6 +128,7 @@ function drawGutter(ctx, row) {
     idle: [idleNames(ctx, row), view.phone ? row.folds ? "idle" : "only followed" : ""],
     store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
+    futures: ["futures", view.phone ? "drawn anew, that fail" : "that fail"],
     clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
   }[row.kind];
   if (view.phone) {

@@ -227,6 +227,7 @@ function laneWords(row, x, y) {
     const asked = requests().get(requestOf(i));
     return `<b>no answer to ${escape(nodeName(E.client[i] - 1))}:${E.number[i]}</b>` + [asked?.invoke ?? -1, i].filter(i => i >= 0).map(i => `<code>${escape(line(i))}</code>`).join("");
   }
+  if (row.kind === "futures") return futuresWords(t);
   return row.kind === "curves" ? `${at(t)}: ${stepAt(M.believing, t)} believing, ${stepAt(M.acting, t)} taking effect` : "";
 }
 function clockLine(node, t) {

@@ -104,6 +104,7 @@ function keySigns() {
     [some(() => M.lanes.some(l => clockSteps(l.node).length)), ctx => { ctx.strokeStyle = ink.accent; ctx.lineWidth = 2; ctx.setLineDash([2, 2]); ctx.beginPath(); ctx.moveTo(13, 0); ctx.lineTo(13, 14); ctx.stroke(); }, "its clock was set"],
     [some(() => M.takeovers.length), ctx => { faint(ctx, c, .22); text(ctx, "✓", 8, 7, { size: 11 }); }, "the store follows it"],
     [some(() => M.dark.length), ctx => faint(ctx, ink.faint, 1), "dark: a request would not have been served in time"],
+    [FUTURES, ctx => { faint(ctx, ink.bad, .16); lines(ink.bad, [0, 2])(ctx); }, "the share of futures, drawn anew from there on, that fail"],
     [some(() => M.several.length), ctx => faint(ctx, ink.bad, .25), "several leaders take effect at once"],
     [some(() => E && E.applies.some(i => E.verdict[i] > 1)), ring, "refused"],
     [stale, ctx => diamond(ctx, 13, 7, 4), "stale, accepted"],

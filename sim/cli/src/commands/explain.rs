@@ -7,7 +7,8 @@ use super::{
     ends::{self, INTERRUPTED},
     exit::{INCONCLUSIVE, Stop},
     findings_args::ExplainArgs,
-    output::{Show, print},
+    one_run::default_out,
+    output::{Show, open, print},
     plan_file,
     sweep::aligned,
 };
@@ -19,6 +20,7 @@ use reports::{
 use scenarios::plan::Plan;
 use serde_json::{Value, json};
 use sim::{
+    artifacts,
     reduce::{
         self, Came, Change, Explained, Looked, Rest,
         futures::{self, Curve},
@@ -36,13 +38,17 @@ pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
     ends::listen()?;
-    let explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs))? {
+    let mut explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs))? {
         Looked::Failed(explained) => explained,
         Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),
         Looked::Interrupted => return Err(interrupted()),
     };
     let curve = curve(plan, &explained, registry, args)?;
     let conclusion = explained.conclusion(plan);
+    if args.open {
+        explained.run.futures = curve.as_ref().map(Curve::drawn);
+        open(&artifacts::write_page(args.out.as_deref().unwrap_or(&default_out()), &explained.run)?, show);
+    }
     if show.json {
         print(&report(plan, &explained, &conclusion, curve.as_ref()));
     } else if show.quiet {
@@ -67,7 +73,7 @@ fn curve(plan: &Plan, explained: &Explained, registry: &Registry, args: &Explain
 }
 
 fn told(curve: &Curve, width: usize) -> String {
-    let sentence = wrap(&inevitable::sentence(curve), width).join("\n");
+    let sentence = wrap(&curve.sentence(), width).join("\n");
     format!("\nThe futures that fail, drawn anew from each moment on:\n\n{}\n{sentence}\n", inevitable::bars(curve))
 }
 
@@ -139,7 +145,7 @@ fn next(file: &Path) -> String {
     format!(
         "\nthe smallest plan: {}\nto see it: {}\n",
         command(&["shrink", &path]),
-        command(&["replay", &path, "--open"])
+        command(&["explain", &path, "--open"])
     )
 }
 

@@ -1,6 +1,6 @@
 //! The commands that analyse failures.
 
-use super::{exit::Stop, explain, findings_args::FindingsCommand, merge, mutants, shrink};
+use super::{exhaust, exit::Stop, explain, findings_args::FindingsCommand, merge, mutants, shrink};
 use sim::registry::Registry;
 
 /// Runs one of them.
@@ -12,6 +12,7 @@ pub fn run(registry: &Registry, command: &FindingsCommand) -> Result<u8, Stop> {
         FindingsCommand::Explain(args) => explain::run(registry, args),
         FindingsCommand::Shrink(args) => shrink::run(registry, args),
         FindingsCommand::Mutants(args) => mutants::run(registry, args),
+        FindingsCommand::Exhaust(args) => exhaust::run(registry, args),
         FindingsCommand::Merge(args) => merge::run(registry, args),
     }
 }

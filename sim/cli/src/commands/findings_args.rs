@@ -1,6 +1,10 @@
 //! The arguments of the commands that analyse failures, and of those that show that defects are found.
 
-use crate::terminal::{options::ShowArgs, parse};
+use crate::terminal::{
+    OUTPUT,
+    options::{PlanOptions, ShowArgs},
+    parse,
+};
 use clap::{Args as ClapArgs, Subcommand};
 use std::{ops::Range, path::PathBuf};
 
@@ -32,6 +36,16 @@ pub enum FindingsCommand {
         Examples:  fencepost mutants\n           fencepost mutants ledger-one-sealed mixed-locks --seeds 0..100"
     )]
     Mutants(MutantsArgs),
+    /// Pause each node at every named point that it passes, for each of four lengths around the lease
+    #[command(
+        after_help = "A run without faults shows which points each node passes until the first leader has renewed twice. Then each \
+        passage is paused in a run of its own: for 100 ms less than the lease, for the lease, for 100 ms more, and for three \
+        leases. --pairs adds runs with two pauses, evenly chosen among all pairs. The table says how much of each space was covered. \
+        Exit codes: 0 done, 1 a protocol that promises safety under such pauses was unsafe, 130 interrupted.\n\n\
+        Examples:  fencepost exhaust --protocol etcd-election,redis-fenced\n           \
+        fencepost exhaust --protocol all --pairs 1000\n           fencepost exhaust --protocol redis-fenced --fencing off"
+    )]
+    Exhaust(Box<ExhaustArgs>),
     /// Merge the shards of a sweep into one result, as if one machine had run it
     #[command(
         after_help = "A shard is what `sweep … --shard I/N --out DIR` has left, for scenarios. The exit code is that of the whole sweep; \
@@ -49,9 +63,39 @@ pub struct ExplainArgs {
     /// How many futures to draw from each of 20 moments, to find when the failure became inevitable; 0: none
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(0..=10_000), value_name = "N")]
     pub futures: u16,
+    /// Write the run's timeline.html with that curve, and open it in the browser
+    #[arg(long, help_heading = OUTPUT)]
+    pub open: bool,
+    /// The folder for it [default: target/fencepost]
+    #[arg(long, value_name = "DIR", requires = "open", help_heading = OUTPUT)]
+    pub out: Option<PathBuf>,
     /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Protocols, and how much may be tried.
+#[derive(ClapArgs, Debug)]
+pub struct ExhaustArgs {
+    /// Protocols, separated by commas, or `all`
+    #[arg(long, default_value = "all", value_name = "P,…")]
+    pub protocol: String,
+    /// The seed of every run
+    #[arg(long, default_value_t = 42)]
+    pub seed: u64,
+    /// How many pairs of pauses to try for each protocol
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=10_000_000), value_name = "N")]
+    pub pairs: u64,
+    /// Number of parallel runs; by default one per core
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Folder for the first unsafe run of each protocol [default: target/fencepost]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
     #[command(flatten)]
     pub show: ShowArgs,
 }

@@ -1,6 +1,7 @@
 //! `sweep`: many seeds, a progress bar, a table, artifacts for each failure.
 
 use super::{
+    args::jobs_or_cores,
     ends::{self, exit_code},
     exit::Stop,
     junit,
@@ -22,13 +23,14 @@ use sim::{
     canary, known,
     merge::{self, Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
+    reduce::futures,
     registry::Registry,
     repro,
     sweep::{Cell, Outcome, Sweep},
 };
 use std::{io::ErrorKind, path::Path, time::Instant};
 
-/// Artifacts are written for this many runs, failures first; other failures are only listed.
+/// Artifacts are written for this many runs, failures first; others are only listed.
 pub(super) const ARTIFACTS_MAX: usize = 20;
 /// This many causes are printed; `summary.json` has all.
 const GROUPS_MAX: usize = 20;
@@ -180,34 +182,31 @@ fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
     )
 }
 
-/// Writes the artifacts of some failures, the first of each cause before all others. Then writes the pages of some runs
-/// that were unsafe as their promise allows, and forgets the others of these.
+/// Writes the artifacts of some failures, the first of each cause before all others, and then the pages of some runs
+/// that were unsafe as their promise allows. Forgets the others of these.
 ///
 /// # Errors
 /// A file could not be written, or a run was not deterministic.
-pub(super) fn keep_artifacts(
-    outcome: &mut Outcome,
-    registry: &Registry,
-    of_a_shard: bool,
-    out: &Path,
-) -> Result<(), Stop> {
-    known::keep(&mut outcome.failures, out)?;
-    // An interrupted sweep must end without more runs.
-    let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
-    for place in telling(&outcome.failures).into_iter().take(artifacts) {
-        let failure = &mut outcome.failures[place];
+pub(super) fn keep_artifacts(seen: &mut Outcome, registry: &Registry, shard: bool, out: &Path) -> Result<(), Stop> {
+    known::keep(&mut seen.failures, out)?;
+    // An interrupted one must end without more runs.
+    let artifacts = if seen.interrupted { 0 } else { ARTIFACTS_MAX };
+    for place in telling(&seen.failures).into_iter().take(artifacts) {
+        let failure = &mut seen.failures[place];
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
+            let mut run = artifacts::repeat(plan, registry, &failure.trace_hash, None)?;
+            let inevitable = futures::add_to(&mut run, registry, jobs_or_cores(None))?;
             let again = Again { repro: &failure.repro, meaning: None, next: &[] };
-            let written = artifacts::write(out, plan, registry, &failure.trace_hash, again)?;
+            let written = artifacts::leave(out, &run, again)?;
             failure.artifacts = Some(written.folder.display().to_string());
             // A run that passes broke a promise about figures, or one to break: its events do not explain that.
-            failure.cause = (failure.verdict != "pass").then(|| written.cause.text());
+            failure.cause = (failure.verdict != "pass").then(|| written.cause.text() + &inevitable);
         }
     }
     // A shard cannot tell which runs the whole sweep would have shown.
-    let artifacts = if of_a_shard { 0 } else { artifacts };
-    let left = artifacts - outcome.failures.len().min(artifacts);
-    let mut runs = std::mem::take(&mut outcome.unsafe_runs);
+    let artifacts = if shard { 0 } else { artifacts };
+    let left = artifacts - seen.failures.len().min(artifacts);
+    let mut runs = std::mem::take(&mut seen.unsafe_runs);
     for place in varied(&runs).into_iter().take(left) {
         let run = &mut runs[place];
         if let Some(plan) = &run.plan {
@@ -217,7 +216,7 @@ pub(super) fn keep_artifacts(
             run.cause = Some(written.cause.text());
         }
     }
-    outcome.unsafe_runs = runs.into_iter().filter(|run| run.artifacts.is_some()).collect();
+    seen.unsafe_runs = runs.into_iter().filter(|run| run.artifacts.is_some()).collect();
     Ok(())
 }
 

@@ -22,7 +22,8 @@ fn documented(title: &str, table: usize) -> BTreeSet<String> {
 
 /// The paths of all fields in a value; maps with variable keys, such as kinds of messages, count as one.
 fn fields(value: &Value, path: &str, deep: &dyn Fn(&str) -> bool, found: &mut BTreeSet<String>) {
-    const NAMED: [&str; 8] = [
+    const NAMED: [&str; 9] = [
+        "passages",
         "messages_by_kind",
         "verdicts",
         "faults",
@@ -203,7 +204,11 @@ fn json_of_what_is_made_of_findings_is_as_documented() {
     }
     let merge = format!("merge {} --out {}", shards.join(" "), out.join("merged").display());
     let cases = [
-        ("\n## `explain`\n", format!("explain {}", capsule.display())),
+        ("\n## `explain`\n", format!("explain {} --futures 5", capsule.display())),
+        (
+            "\n## `exhaust`\n",
+            format!("exhaust --protocol redis-lease --fencing off --pairs 9 --rate 2 --out {}", out.display()),
+        ),
         ("\n## `shrink`\n", format!("shrink {}", capsule.display())),
         ("\n## `mutants`\n", "mutants mixed-locks --seeds 0..3".to_owned()),
         ("\n## `sweep`: `summary.json`\n", merge),

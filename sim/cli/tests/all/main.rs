@@ -11,6 +11,7 @@ mod cases;
 mod commands;
 mod determinism;
 mod doubts;
+mod exhaust;
 mod export;
 #[cfg(unix)]
 mod followed;
