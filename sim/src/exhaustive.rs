@@ -131,10 +131,12 @@ impl Exhaustive<'_> {
         Ok(Some(Searched { passages: counted, lengths_ms, singles, pairs, promises }))
     }
 
-    /// A little shorter than a lease, a lease, a little longer, and three.
+    /// A little shorter than a lease, a lease, a little longer, and three; or as long as a successor may take, if that is
+    /// longer.
     fn lengths_ms(&self) -> Vec<u64> {
         let ttl_ms = self.params.granted_ttl_ms(self.protocol);
-        let mut lengths = vec![ttl_ms.saturating_sub(EPSILON_MS).max(1), ttl_ms, ttl_ms + EPSILON_MS, 3 * ttl_ms];
+        let longest_ms = (3 * ttl_ms).max(ttl_ms + self.params.takeover_max_ms(self.protocol) + EPSILON_MS);
+        let mut lengths = vec![ttl_ms.saturating_sub(EPSILON_MS).max(1), ttl_ms, ttl_ms + EPSILON_MS, longest_ms];
         lengths.dedup();
         lengths
     }
@@ -246,7 +248,7 @@ impl Came {
 /// The nth of all pairs of different numbers, the smaller first, by the larger: (0, 1), (0, 2), (1, 2), (0, 3) …
 fn nth_pair(nth: u64) -> (u64, u64) {
     // The largest `second` with `second · (second - 1) / 2` not above `nth`.
-    let mut second = ((((8 * nth + 1) as f64).sqrt() as u64) + 1) / 2;
+    let mut second = (((8 * nth + 1) as f64).sqrt() as u64).div_ceil(2);
     while second * second.saturating_sub(1) / 2 > nth {
         second -= 1;
     }

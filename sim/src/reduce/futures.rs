@@ -64,7 +64,7 @@ impl Curve {
             Some((None, first)) => {
                 let from = if first.at_us == 0 { "the start".to_owned() } else { seconds(first.at_us) };
                 format!(
-                    "All of {futures} futures fail this way from {from} on: the plan decides it, and no chance does."
+                    "All of {futures} futures fail this way from {from} on: as far as they show, the plan alone decides it."
                 )
             }
             None => {

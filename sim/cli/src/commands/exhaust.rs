@@ -131,13 +131,21 @@ fn table(rows: &[Row], show: Show) -> String {
     let all =
         |of: fn(&Came) -> u64| rows.iter().map(|row| of(&row.searched.singles) + of(&row.searched.pairs)).sum::<u64>();
     let summary = format!(
-        "{} of one pause, all that there are, and {} of two: {} unsafe, {} without a leader in time.",
+        "{} of one pause, at every named point passed until the first leader had renewed twice, and {} of two: {} unsafe, {} \
+         without a leader in time.",
         count(rows.iter().map(|row| row.searched.singles.runs).sum(), "run"),
         count(rows.iter().map(|row| row.searched.pairs.runs).sum(), "run"),
         all(|came| came.unsafe_),
         all(|came| came.leaderless)
     );
     text += &format!("\n{}\n", wrap(&summary, show.width()).join("\n"));
+    let at_once = |row: &&Row| row.searched.singles.two_believed + row.searched.pairs.two_believed > 0;
+    let quiet: Vec<&str> = rows.iter().filter(|row| !at_once(row)).map(|row| row.protocol.name).collect();
+    if !quiet.is_empty() {
+        let what =
+            format!("Two nodes never believed at once, so the store had nothing to refuse: {}.", quiet.join(", "));
+        text += &format!("{}\n", wrap(&what, show.width()).join("\n"));
+    }
     for row in rows.iter().filter(|row| row.again.is_some()) {
         let Some(broken) = first_unsafe(&row.searched) else { continue };
         let pauses: Vec<String> = broken.pauses.iter().map(words).collect();
