@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// How much shorter and longer than a lease two of the pauses are, milliseconds.
 const EPSILON_MS: u64 = 100;
 /// The scenario whose fleet is paused.
-const BASE: &str = "steady";
+pub const BASE: &str = "steady";
 
 /// What to search.
 pub struct Exhaustive<'a> {
@@ -42,8 +42,6 @@ pub struct Exhaustive<'a> {
 /// The nth passage of a point by a node, counted from 1.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Passage {
-    /// When it happens in the run without faults, microseconds.
-    pub at_us: u64,
     pub node: String,
     pub point: Point,
     pub nth: u64,
@@ -52,7 +50,7 @@ pub struct Passage {
 /// A passage, and how long its node is paused there, milliseconds.
 pub type Pause = (Passage, u64);
 
-/// A run that violated safety, or in which nobody led in time.
+/// A run that violated safety.
 #[derive(Clone, Debug)]
 pub struct Broken {
     pub plan: Plan,
@@ -77,9 +75,10 @@ pub struct Came {
     /// Runs that violated safety, and the first of them.
     pub unsafe_: u64,
     pub first_unsafe: Option<Broken>,
-    /// Runs in which nobody led in time, and the first of them.
+    /// Runs in which nobody led in time.
     pub leaderless: u64,
-    pub first_leaderless: Option<Broken>,
+    /// Runs in which somebody was elected after the first leader.
+    pub succeeded: u64,
 }
 
 /// The result for one protocol.
@@ -93,6 +92,13 @@ pub struct Searched {
     pub pairs: Came,
     /// Whether the protocol promises safety under such pauses.
     pub promises: bool,
+}
+
+impl Searched {
+    /// Whether no run could have shown two leaders: nothing was paused, or nobody ever succeeded a leader.
+    pub fn shows_nothing(&self) -> bool {
+        self.singles.succeeded + self.pairs.succeeded == 0
+    }
 }
 
 impl Exhaustive<'_> {
@@ -170,7 +176,7 @@ impl Exhaustive<'_> {
             *nth += 1;
             if passed.now <= self.horizon_ms() * 1_000_000 {
                 let node = plan.candidates[passed.node.index()].name.clone();
-                passages.push(Passage { at_us: passed.now / 1_000, node, point: passed.point, nth: *nth });
+                passages.push(Passage { node, point: passed.point, nth: *nth });
             }
         }
         Ok(passages)
@@ -228,6 +234,7 @@ impl Came {
         self.runs += 1;
         self.struck += u64::from(run.faults >= of);
         self.refused += u64::from(judgement.metrics.writes_fenced > 0);
+        self.succeeded += u64::from(judgement.metrics.elections > 1);
         self.two_believed += u64::from(judgement.metrics.leaders_believing_max > 1);
         let violated = judgement.violated().collect();
         let broken = Broken { plan: (*run.plan).clone(), pauses, trace_hash: run.trace_hash().to_owned(), violated };
@@ -236,10 +243,7 @@ impl Came {
                 self.unsafe_ += 1;
                 self.first_unsafe.get_or_insert(broken);
             }
-            Verdict::Liveness => {
-                self.leaderless += 1;
-                self.first_leaderless.get_or_insert(broken);
-            }
+            Verdict::Liveness => self.leaderless += 1,
             _ => {}
         }
     }

@@ -41,8 +41,6 @@ pub struct Curve {
     pub moments: Vec<Moment>,
     /// The number of futures drawn at each moment.
     pub futures: u32,
-    /// When the failure had happened: the first violation, or the end of the run.
-    pub happened_us: u64,
 }
 
 impl Curve {
@@ -133,12 +131,11 @@ pub fn curve(
     let violated = violated.filter_map(|result| result.violated_us).min();
     // A branch at the instant itself comes before what happens then.
     let last = violated.map_or(end_us, |at| (at + 1).min(end_us));
-    let first = plan.branches.last().map_or(0, |branch| branch.at_us + 1);
     let mut seeds = streams::stream(plan.seed, "futures");
     let seeds: Vec<u64> = (0..futures).map(|_| seeds.next_u64()).collect();
     let search = Search { plan, symptom, seeds, registry, jobs };
     let mut moments = Vec::new();
-    for at_us in starts(plan, first, last) {
+    for at_us in starts(plan, last) {
         let Some(moment) = search.at(at_us)? else { return Ok(None) };
         moments.push(moment);
     }
@@ -148,20 +145,20 @@ pub fn curve(
         let Some(moment) = search.at(at_us)? else { return Ok(None) };
         moments.insert(place, moment);
     }
-    Ok(Some(Curve { moments, futures, happened_us: violated.unwrap_or(end_us) }))
+    Ok(Some(Curve { moments, futures }))
 }
 
 /// The moments to begin with, in order: both ends, and the times of the plan's faults.
-fn starts(plan: &Plan, first: u64, last: u64) -> Vec<u64> {
+fn starts(plan: &Plan, last: u64) -> Vec<u64> {
     let faults = plan.faults.iter().filter_map(|fault| match fault.when {
         Trigger::At { ms } => Some((ms * 1e3) as u64),
         Trigger::Passage { .. } => None,
     });
-    let mut starts: Vec<u64> = faults.filter(|at| (first + CLOSEST_US..last).contains(at)).collect();
+    let mut starts: Vec<u64> = faults.filter(|at| (CLOSEST_US..last).contains(at)).collect();
     starts.sort_unstable();
     starts.dedup_by(|later, earlier| *later < *earlier + CLOSEST_US);
     starts.truncate(MOMENTS / 3);
-    [first].into_iter().chain(starts).chain([last]).collect()
+    [0].into_iter().chain(starts).chain([last]).collect()
 }
 
 /// The next moment and its place: where the share changes most, or, where it hardly changes, in the longest gap. `None`
@@ -214,6 +211,8 @@ impl Search<'_> {
     /// Whether the run with this branch has the symptom's verdict and violates one of its invariants.
     fn fails(&self, branch: Branch) -> Result<bool, Failed> {
         let mut plan = self.plan.clone();
+        // What the plan decides otherwise later is the future, too.
+        plan.branches.retain(|earlier| earlier.at_us < branch.at_us);
         plan.branches.push(branch);
         let run = run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })?;
         let symptom = Symptom::of(&run.judgement);
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn there_is_no_return_once_no_later_moment_spares_a_future() {
-        let curve = |of: &[(u64, u32)]| Curve { moments: moments(of), futures: 100, happened_us: 9 };
+        let curve = |of: &[(u64, u32)]| Curve { moments: moments(of), futures: 100 };
         let at = |curve: Curve| curve.no_return().map(|(before, first)| (before.map(|m| m.at_us), first.at_us));
         assert_eq!(at(curve(&[(0, 30), (5, 100), (6, 99), (7, 100), (9, 100)])), Some((Some(6), 7)));
         assert_eq!(at(curve(&[(0, 100), (9, 100)])), Some((None, 0)));
@@ -249,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_curve_says_until_when_it_could_have_ended_well() {
-        let said = |of: &[(u64, u32)]| Curve { moments: moments(of), futures: 100, happened_us: 9 }.sentence();
+        let said = |of: &[(u64, u32)]| Curve { moments: moments(of), futures: 100 }.sentence();
         assert_eq!(
             said(&[(0, 31), (9_520_000, 31), (9_600_000, 100), (9_700_000, 100)]),
             "Until 9.520 s, 31 of 100 futures fail this way; from 9.600 s on, all of them do."

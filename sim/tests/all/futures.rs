@@ -68,10 +68,9 @@ fn a_branch_outside_the_run_or_out_of_order_is_refused() {
     assert_eq!(why(&[(5, 0), (5, 1)]), format!("branches[1].at_us is 5; it must be 6 to {end}"));
 }
 
-/// A leader is paused between its check and its write, and the store compares nothing: chance has no say. With the bug,
-/// it has.
+/// A leader is paused between its check and its write, and the store compares nothing: chance has no say.
 #[test]
-fn a_failure_is_inevitable_from_the_start_or_from_a_moment_on() {
+fn a_failure_that_the_plan_decides_is_inevitable_from_the_start() {
     let registry = Registry::default();
     let decided = run(&named("gc-pause", "redis-fenced", 42, false));
     let curve = futures::of_failed(&decided, 10, &registry, 2).expect("runs end").expect("it fails");

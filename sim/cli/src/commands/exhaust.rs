@@ -3,7 +3,7 @@
 use super::{
     args::jobs_or_cores,
     ends::{self, INTERRUPTED},
-    exit::Stop,
+    exit::{INCONCLUSIVE, Stop},
     findings_args::ExhaustArgs,
     one_run::default_out,
     output::{Show, print},
@@ -12,11 +12,11 @@ use super::{
 };
 use protocols::election::Protocol;
 use reports::{Verdict, json::pretty, statistics::count, text::wrap};
-use scenarios::Params;
+use scenarios::{Params, sense};
 use serde_json::{Value, json};
 use sim::{
     artifacts::{self, Again},
-    exhaustive::{Broken, Came, Exhaustive, Pause, Searched},
+    exhaustive::{BASE, Broken, Came, Exhaustive, Pause, Searched},
     registry::Registry,
     repro,
 };
@@ -37,9 +37,17 @@ pub fn run(registry: &Registry, args: &ExhaustArgs) -> Result<u8, Stop> {
     }
     let (show, out) = (Show::from(&args.show), args.out.clone().unwrap_or_else(default_out));
     let protocols = parse::protocols(&args.protocol)?;
+    if params.duration_ms.is_some() {
+        return Err(Stop::usage("--duration: a run is as long as its pauses need; leave it out"));
+    }
+    if params.nodes < 2 {
+        return Err(Stop::usage("--nodes 1: nobody could take over; give at least 2"));
+    }
+    let base = parse::scenario(BASE)?;
+    sense::meant(&params, &protocols.iter().map(|protocol| (base, *protocol)).collect::<Vec<_>>(), args.seed)?;
     ends::listen()?;
     let (mut rows, mut found) = (Vec::new(), Vec::new());
-    let mut broken = false;
+    let (mut broken, mut nothing) = (false, Vec::new());
     for protocol in protocols {
         let started = Instant::now();
         let jobs = jobs_or_cores(args.jobs);
@@ -49,6 +57,7 @@ pub fn run(registry: &Registry, args: &ExhaustArgs) -> Result<u8, Stop> {
             return Ok(INTERRUPTED);
         };
         broken |= searched.promises && searched.singles.unsafe_ + searched.pairs.unsafe_ > 0;
+        nothing.extend(searched.shows_nothing().then_some(protocol.name));
         let again = keep(registry, &searched, &out)?;
         show.banner(&format!("{}: {}", protocol.name, said(&searched, started.elapsed().as_secs_f64())));
         found.push(report(protocol, &params, &searched, again.as_deref()));
@@ -61,7 +70,14 @@ pub fn run(registry: &Registry, args: &ExhaustArgs) -> Result<u8, Stop> {
     } else {
         print(&table(&rows, show));
     }
-    Ok(if broken { Verdict::Safety.exit_code() } else { 0 })
+    if !nothing.is_empty() {
+        show.banner(&format!("no pause led to another election, so nothing is shown: {}", nothing.join(", ")));
+    }
+    Ok(match (broken, nothing.is_empty()) {
+        (true, _) => Verdict::Safety.exit_code(),
+        (false, true) => 0,
+        (false, false) => INCONCLUSIVE,
+    })
 }
 
 struct Row {
@@ -167,6 +183,7 @@ fn report(protocol: &Protocol, params: &Params, searched: &Searched, again: Opti
             "schedules": came.schedules,
             "runs": came.runs,
             "struck": came.struck,
+            "another_elected": came.succeeded,
             "two_believed": came.two_believed,
             "refused": came.refused,
             "nobody_led": came.leaderless,

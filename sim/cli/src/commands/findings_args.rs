@@ -41,7 +41,8 @@ pub enum FindingsCommand {
         after_help = "A run without faults shows which points each node passes until the first leader has renewed twice. Then each \
         passage is paused in a run of its own: for 100 ms less than the lease, for the lease, for 100 ms more, and for three \
         leases, or longer if a successor may take longer. --pairs adds runs with two pauses, evenly chosen among all pairs. The table says how much of each space was covered. \
-        Exit codes: 0 done, 1 a protocol that promises safety under such pauses was unsafe, 130 interrupted.\n\n\
+        Exit codes: 0 done, 1 a protocol that promises safety under such pauses was unsafe, 2 no pause of some \
+        protocol led to another election, 130 interrupted.\n\n\
         Examples:  fencepost exhaust --protocol etcd-election,redis-fenced\n           \
         fencepost exhaust --protocol all --pairs 1000\n           fencepost exhaust --protocol redis-fenced --fencing off"
     )]

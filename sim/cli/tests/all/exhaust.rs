@@ -55,3 +55,16 @@ fn a_protocol_that_breaks_its_promise_makes_the_exit_code_1() {
     assert_eq!(output.status.code(), Some(1), "{told}{}", String::from_utf8_lossy(&output.stderr));
     assert!(told.contains("zk-election: n") && told.contains(" replay "), "{told}");
 }
+
+/// A session keeps its lock however long its process pauses, so nobody takes over: that nothing went wrong shows nothing.
+#[test]
+fn what_cannot_show_two_leaders_does_not_pass() {
+    let output = fencepost("exhaust --protocol pg-advisory --rate 4 --out exhaust-kept");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("no pause led to another election, so nothing is shown: pg-advisory"), "{told}");
+    for option in ["--duration 5s", "--pause 9s", "--nodes 1"] {
+        let output = fencepost(&format!("exhaust --protocol redis-fenced {option}"));
+        assert_eq!(output.status.code(), Some(64), "{option}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
