@@ -1,6 +1,6 @@
 //! The JSON object that `--json` prints. Its names are a contract: scripts outside this repository read them.
 
-use crate::{Cause, Judgement, Metrics, Verdict, invariant::InvariantResult};
+use crate::{Cause, Judgement, Metrics, Verdict, agreement::Specified, invariant::InvariantResult};
 use protocols::{fence::checks::Fencing, history::Header};
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::{
@@ -74,6 +74,7 @@ pub struct Report<'a> {
     pub cause: String,
     /// The results of the invariants.
     pub invariants: &'a [InvariantResult],
+    pub specification: &'a Specified,
     pub metrics: Figures<'a>,
     /// Notes about a log that bear on the verdict; omitted if there are none.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -171,6 +172,7 @@ impl<'a> Report<'a> {
             verdict: judgement.verdict,
             cause: String::new(),
             invariants: &judgement.invariants,
+            specification: &judgement.specified,
             metrics: Figures { all: &judgement.metrics, whole: header.is_some() },
             notes: &[],
             unchecked: Vec::new(),

@@ -1,6 +1,7 @@
 //! The judge: runs every invariant and the metrics over one history, and gives the verdict.
 
 use crate::{
+    agreement::{Specified, Validation},
     clock::Clock,
     invariant::{self, Class, Ending, Entry, Finding, Invariant, InvariantResult, Kinds},
     metrics::{Meter, Metrics},
@@ -63,6 +64,8 @@ pub struct Judgement {
     /// The results of the invariants that concern the run, in the order of [`invariant::ALL`].
     pub invariants: Vec<InvariantResult>,
     pub metrics: Metrics,
+    /// Whether every event is a step that the specification allows.
+    pub specified: Specified,
     /// The number of events in the history.
     pub history_events: u64,
     /// The time of its last event, microseconds.
@@ -146,6 +149,7 @@ pub struct Judge {
     seats: Vec<Seat>,
     /// The kind of each event of the part that is being judged.
     kinds: Vec<u8>,
+    validation: Validation,
     meter: Meter,
     names: Names,
     events: u64,
@@ -166,7 +170,8 @@ impl Judge {
         };
         let seats = invariants.iter().filter_map(seat).collect();
         let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
-        Judge { seats, kinds: Vec::new(), meter: Meter::new(header), names, events: 0, end_us: 0 }
+        let validation = Validation::new(header);
+        Judge { seats, kinds: Vec::new(), validation, meter: Meter::new(header), names, events: 0, end_us: 0 }
     }
 
     /// Allows two nodes of a log to believe at once for so long, microseconds.
@@ -196,10 +201,17 @@ impl Judge {
             let (name, class) = (entry.name, entry.class);
             InvariantResult { name, class, holds, could_fail, detail, violated_us, while_half_heard }
         };
-        let invariants = findings.into_iter().zip(&self.seats).map(result).collect();
+        let invariants: Vec<_> = findings.into_iter().zip(&self.seats).map(result).collect();
+        let specified = self.validation.finish(&invariants, names);
         let (history_events, end_us) = (self.events, self.end_us);
         let (metrics, groups) = (self.meter.finish(end_us, names), Vec::new());
-        Judgement { verdict, invariants, metrics, history_events, end_us, groups, is_cut_short: false }
+        let contradiction = specified.contradiction.clone().filter(|_| verdict == Verdict::Pass);
+        let mut judgement =
+            Judgement { verdict, invariants, metrics, specified, history_events, end_us, groups, is_cut_short: false };
+        if let Some(why) = contradiction {
+            judgement.shows_nothing(why);
+        }
+        judgement
     }
 }
 
@@ -251,6 +263,7 @@ impl Sink for Judge {
                 invariant.observe_all(events, &self.kinds, *wanted);
             }
         }
+        self.validation.observe_all(events);
         events.iter().for_each(|event| self.meter.observe(event));
     }
 }

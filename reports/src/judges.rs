@@ -99,8 +99,10 @@ fn together(mut groups: Vec<Judgement>, events: u64, of_log: bool) -> Judgement 
     let verdict = groups.iter().map(|group| group.verdict).max_by_key(|verdict| verdict.severity());
     let invariants = (0..groups[0].invariants.len()).map(|place| worst(&groups, place)).collect();
     let metrics = groups.iter().skip(1).fold(groups[0].metrics.clone(), |sum, group| sum.and(&group.metrics));
+    let specified = groups.iter().skip(1).fold(groups[0].specified.clone(), |all, group| all.and(&group.specified));
     Judgement {
         verdict: verdict.unwrap_or(Verdict::Pass),
+        specified,
         invariants,
         metrics,
         history_events: events,

@@ -25,6 +25,7 @@
 //! # Ok::<(), protocols::history::json::ReadError>(())
 //! ```
 
+pub mod agreement;
 pub mod cause;
 pub mod experiments;
 pub mod index;
@@ -35,6 +36,7 @@ pub mod judges;
 pub mod known;
 pub mod metrics;
 pub mod plot;
+pub mod specification;
 pub mod statistics;
 pub mod text;
 pub mod timeline;

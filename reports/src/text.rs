@@ -96,6 +96,9 @@ pub fn render_in(run: &Run, width: usize) -> String {
         (false, Some(_)) => Told::Nothing,
     };
     section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));
+    let specified = &run.judgement.specified;
+    let told = whole || specified.contradiction.is_some();
+    section("Specification", if told { wrap(&specified.say(), paint.width - 2) } else { Vec::new() });
     let figures = figures::of(&run.judgement.metrics, run.facts, run.header).into_iter();
     let figures: Vec<_> = figures.filter(|(label, _)| whole || figures::BRIEF.contains(&&**label)).collect();
     section("Figures", columns(&figures, paint.width));

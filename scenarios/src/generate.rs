@@ -154,6 +154,7 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
 fn hazard(plan: &Plan) -> Hazard {
     let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= SOUND_PPM && !plan.read_lease;
     match plan.faults.is_empty() && sound {
+        true if bound::clocks_outrun_lease(plan) => hazard::CLOCK_STEPS,
         true => hazard::NONE,
         false => hazard::ANY,
     }

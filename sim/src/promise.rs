@@ -54,11 +54,12 @@ pub const fn promise_name(promise: Promise) -> &'static str {
 
 /// How a verdict breaks the promise, in one sentence; `None` if it does not.
 fn broken_promise(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
-    match judgement.verdict {
+    let contradiction = judgement.specified.contradiction.clone();
+    contradiction.or_else(|| match judgement.verdict {
         // A vacuous run says nothing about the promise.
         Verdict::Vacuous => None,
         _ => broken(promised, bounds, judgement),
-    }
+    })
 }
 
 /// A run's outcome under a promise, and the reason if it was not kept: one sentence, with the judge's findings.
@@ -85,6 +86,9 @@ pub(crate) fn not_kept(
     promised: Promised,
     excused: impl Fn(&str) -> bool,
 ) -> Option<(&'static str, String)> {
+    if let Some(contradiction) = &judgement.specified.contradiction {
+        return Some(("harness", contradiction.clone()));
+    }
     let held = |seen: &InvariantResult| match seen.class {
         Class::Safety => promised.safety == Promise::Holds && !excused(seen.name),
         Class::Liveness => !is_excused(promised.liveness, seen),

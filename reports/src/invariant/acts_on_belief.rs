@@ -143,7 +143,8 @@ impl ActsOnBelief {
         let schedule = header.filter(|h| h.tick_ms > 0).and_then(|h| Some((h, h.resource(SCHEDULE)?)));
         let idle_max_us = schedule.map(|(h, on)| (on, (h.liveness_bound_ms + 2 * h.tick_ms).saturating_mul(1000)));
         let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
-        let (told, seals_told, working) = (false, false, None);
+        // A run reports every belief; a log may not.
+        let (told, seals_told, working) = (header.is_some(), false, None);
         ActsOnBelief {
             believers,
             leavers,

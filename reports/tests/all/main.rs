@@ -8,3 +8,4 @@ mod histories;
 mod memory;
 mod names;
 mod plots;
+mod specification;

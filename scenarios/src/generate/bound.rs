@@ -41,6 +41,15 @@ pub(super) fn worst_ppm(plan: &Plan) -> u64 {
     rates.map(i64::unsigned_abs).max().unwrap_or(0)
 }
 
+/// Whether two wall clocks are so far apart that one may show the end of a lease before the other's renewal is due. To
+/// a node that compares them, this is as if a clock had been set.
+pub(super) fn clocks_outrun_lease(plan: &Plan) -> bool {
+    let offsets = || plan.candidates.iter().map(|candidate| candidate.wall_offset_ms);
+    let apart_ms = offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0));
+    let renewed_ms = plan.timings.renew_interval_ms + plan.timings.request_timeout_ms;
+    apart_ms + renewed_ms > plan.timings.lease_ttl_ms
+}
+
 /// For how long messages may have been lost, and so how long their retransmission may yet wait.
 fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
     let silent: Vec<f64> = plan.faults.iter().filter_map(|fault| fault.what.parts().silent_ms).collect();
