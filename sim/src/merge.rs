@@ -10,20 +10,22 @@ use crate::{
     registry::Registry,
     repro,
     shown::{self, Part},
+    swarm::{Drawn, Swarm, Swept},
     sweep::{Cell, Compared, Outcome, Raw, Sweep},
 };
 use protocols::fence::checks::Fencing;
-use scenarios::{Params, registry::Missing};
+use scenarios::{Params, plan::SWARM, registry::Missing};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Why shards cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error("cannot read {file}: {why}; `sweep … --shard I/N --out DIR` leaves one, for scenarios", file = file.display())]
+    #[error("cannot read {file}: {why}; a complete `sweep … --shard I/N --out DIR` leaves one", file = file.display())]
     Unread { file: PathBuf, why: String },
     #[error("{file} {why}", file = file.display())]
     NoShard { file: PathBuf, why: String },
@@ -40,7 +42,7 @@ pub const FILE: &str = "shard.json";
 /// The error if no folder is given.
 const NO_SHARDS: &str = "give the folders of the shards";
 /// The version of that format.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What a sweep was asked to do. Shards that differ in this belong to different sweeps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -49,6 +51,8 @@ pub struct Asked {
     pub commit: String,
     /// Whether there were uncommitted changes.
     pub dirty: bool,
+    /// The compiler, the target and the hash of Cargo.lock.
+    pub build: [String; 3],
     pub scenarios: Vec<String>,
     pub protocols: Vec<String>,
     /// The numbers of candidates.
@@ -78,11 +82,7 @@ pub struct Took {
 
 impl Asked {
     pub fn of(sweep: &Sweep) -> Asked {
-        let identity = identity();
         Asked {
-            version: identity.version.to_owned(),
-            commit: identity.commit.to_owned(),
-            dirty: identity.dirty,
             scenarios: sweep.scenarios.iter().map(|scenario| scenario.name.to_owned()).collect(),
             protocols: sweep.protocols.iter().map(|protocol| protocol.name.to_owned()).collect(),
             nodes: sweep.sizes.numbers().to_vec(),
@@ -91,6 +91,38 @@ impl Asked {
             bug: sweep.params.bugs.first().map(|bug| bug.id.to_owned()),
             options: repro::options(&Params { nodes: Params::default().nodes, ..sweep.params.clone() }).join(" "),
             compared: sweep.compared(),
+            ..Asked::by_this_build()
+        }
+    }
+
+    pub fn of_swarm(swarm: &Swarm) -> Asked {
+        let options = swarm.figure_options();
+        Asked {
+            scenarios: vec![SWARM.to_owned()],
+            protocols: swarm.choice.protocols.iter().map(|protocol| protocol.name.to_owned()).collect(),
+            fencing: swarm.choice.fencing,
+            options: options.clone(),
+            compared: Compared { options, seeds: [swarm.seeds.start, swarm.seeds.end], chance: None },
+            ..Asked::by_this_build()
+        }
+    }
+
+    /// Nothing, asked of this program.
+    fn by_this_build() -> Asked {
+        let identity = identity();
+        Asked {
+            version: identity.version.to_owned(),
+            commit: identity.commit.to_owned(),
+            dirty: identity.dirty,
+            build: [identity.rustc.to_owned(), identity.target.to_owned(), identity.lock_hash],
+            scenarios: Vec::new(),
+            protocols: Vec::new(),
+            nodes: Vec::new(),
+            fencing: Fencing::On,
+            rate: 0,
+            bug: None,
+            options: String::new(),
+            compared: Compared { options: String::new(), seeds: [0, 0], chance: None },
         }
     }
 
@@ -99,6 +131,7 @@ impl Asked {
         let pairs = [
             ("version", self.version == other.version),
             ("commit", self.commit == other.commit && self.dirty == other.dirty),
+            ("builds", self.build == other.build),
             ("seeds", self.compared.seeds == other.compared.seeds),
             ("scenarios", self.scenarios == other.scenarios),
             ("protocols", self.protocols == other.protocols),
@@ -116,6 +149,8 @@ pub struct Shard {
     /// Its number, and the number of shards.
     part: (u64, u64),
     asked: Asked,
+    /// The hash of the program itself, if no commit says what it was built from.
+    program: Option<String>,
     took: Took,
     interrupted: bool,
     cells: Vec<Raw>,
@@ -123,11 +158,13 @@ pub struct Shard {
     inconclusive: Vec<Failure>,
     /// For the bugs that the sweep is to show, the number of runs that show each.
     bugs: Vec<Part>,
+    /// Of a swarm.
+    drawn: Option<Drawn>,
 }
 
 impl Shard {
-    /// The result of a shard whose artifacts lie below `out`.
-    pub fn of(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Shard {
+    /// The result of shard `part`, whose artifacts lie below `out`.
+    pub fn of(part: (u64, u64), asked: &Asked, took: Took, outcome: &Outcome, out: &Path) -> Shard {
         // Wrong answers of the judge itself are found anew by every program.
         let own = |failures: &[Failure]| failures.iter().filter(|f| f.verdict != known::VERDICT).cloned().collect();
         let mut failures: Vec<Failure> = own(&outcome.failures);
@@ -138,15 +175,28 @@ impl Shard {
         let cells = outcome.cells.iter().filter(|cell| !cell.scenario.starts_with(known::PREFIX));
         Shard {
             schema: SCHEMA,
-            part: sweep.shard,
-            asked: Asked::of(sweep),
+            part,
+            asked: asked.clone(),
+            program: program(asked),
             took,
             interrupted: outcome.interrupted,
             cells: cells.map(Raw::from).collect(),
             failures,
             inconclusive: own(&outcome.inconclusive),
             bugs: outcome.bugs.iter().map(Part::from).collect(),
+            drawn: None,
         }
+    }
+
+    /// The result of a shard of a swarm.
+    pub fn of_swarm(self, swept: &Swept) -> Shard {
+        Shard { drawn: Some(swept.drawn()), ..self }
+    }
+
+    /// Its number, if it is another shard than `part` of the sweep that was asked for.
+    pub fn is_another(&self, part: (u64, u64), asked: &Asked) -> Option<u64> {
+        let another = self.part.0 != part.0 && self.part.1 == part.1 && self.asked == *asked;
+        another.then_some(self.part.0)
     }
 
     /// The file's content.
@@ -174,6 +224,13 @@ impl Shard {
     }
 }
 
+/// The hash of this program, which differs from commit to commit and from edit to edit; `None` if the commit says all.
+fn program(asked: &Asked) -> Option<String> {
+    let told = !asked.dirty && !asked.commit.is_empty();
+    let file = (!told).then(std::env::current_exe)?.ok()?;
+    std::fs::read(file).ok().map(|bytes| format!("{:032x}", xxh3_128(&bytes)))
+}
+
 /// The merged result of all shards.
 pub struct Merged {
     /// The outcome. Artifacts are named as they lie in their shard's folder.
@@ -181,6 +238,8 @@ pub struct Merged {
     pub asked: Asked,
     /// The cost of all shards together; `jobs` is the largest of theirs.
     pub took: Took,
+    /// What else a swarm has; its outcome is left empty.
+    pub swarm: Option<Swept>,
     /// The folder of the shard that has each artifact.
     pub sources: BTreeMap<String, PathBuf>,
 }
@@ -200,7 +259,8 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
     let bugs = shown::together(&bugs, &registry.plans.bugs)?;
     let mut shards = shards.into_iter().map(|(_, shard)| shard);
     let first = shards.next().ok_or_else(|| MergeError::Apart(NO_SHARDS.to_owned()))?;
-    let Shard { asked, mut took, cells, mut failures, mut inconclusive, .. } = first;
+    let Shard { asked, mut took, cells, mut failures, mut inconclusive, drawn, .. } = first;
+    let mut drawn: Vec<Drawn> = drawn.into_iter().collect();
     let mut cells: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
     for shard in shards {
         took.runs_planned += shard.took.runs_planned;
@@ -211,16 +271,21 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
         cells.iter_mut().zip(shard.cells).for_each(|(cell, more)| cell.join(&more.into()));
         failures.extend(shard.failures);
         inconclusive.extend(shard.inconclusive);
+        drawn.extend(shard.drawn);
     }
-    cells.iter_mut().for_each(Cell::finish);
     sort(&mut failures, &cells);
     sort(&mut inconclusive, &cells);
-    let (moved, without_baseline) = asked.compared.with_baseline(&cells, &registry.invariants)?;
-    let (unsafe_runs, interrupted) = (Vec::new(), false);
-    let mut outcome =
-        Outcome { cells, failures, inconclusive, unsafe_runs, bugs, moved, without_baseline, interrupted };
+    let mut outcome = Outcome { cells, failures, inconclusive, bugs, ..Outcome::default() };
+    if asked.scenarios == [SWARM] {
+        let [from, to] = asked.compared.seeds;
+        let mut swarm = Swept::merged(outcome, drawn, (&asked.options, from..to), registry)?;
+        let outcome = std::mem::take(&mut swarm.outcome);
+        return Ok(Merged { outcome, asked, took, swarm: Some(swarm), sources });
+    }
+    outcome.cells.iter_mut().for_each(Cell::finish);
+    (outcome.moved, outcome.without_baseline) = asked.compared.with_baseline(&outcome.cells, &registry.invariants)?;
     outcome.judged_wrong(known::wrong());
-    Ok(Merged { outcome, asked, took, sources })
+    Ok(Merged { outcome, asked, took, swarm: None, sources })
 }
 
 /// The shards of one sweep in order, or what is wrong with them.
@@ -235,6 +300,11 @@ fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, 
         }
         if let Some(what) = first.asked.difference(&shard.asked) {
             return Err(format!("{one} and {other} belong to different sweeps: the {what} differ"));
+        }
+        if first.program != shard.program {
+            return Err(format!(
+                "{one} and {other} are of two programs, built from no commit or with uncommitted changes"
+            ));
         }
         if shard.interrupted {
             return Err(format!("shard {}/{of} in {other} was interrupted; run it again", shard.part.0));
@@ -254,7 +324,7 @@ fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, 
     }
 }
 
-/// By the order of their cells, then by seed.
+/// By the order of their cells, then by seed. A swarm's cells are of all sizes, so only the seed counts.
 fn sort(failures: &mut [Failure], cells: &[Cell]) {
     let key = |cell: &Cell| (cell.scenario.clone(), cell.protocol.clone(), cell.nodes);
     let places: BTreeMap<_, usize> = cells.iter().enumerate().map(|(place, cell)| (key(cell), place)).collect();

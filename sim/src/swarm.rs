@@ -15,7 +15,6 @@ use crate::{
     sweep::{Cell, Outcome},
 };
 use protocols::{
-    coverage::Marks,
     election::{Protocol, hazard},
     fence::checks::Fencing,
     history::FaultKind,
@@ -26,6 +25,7 @@ use scenarios::{
     scenario::{Live, Promised},
     units::{duration_us_text, percent_text},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -65,15 +65,22 @@ pub struct Swept {
     pub stable: bool,
 }
 
-/// Coverage: the marks reached, and their combinations.
-#[derive(Clone, Debug, Default)]
+/// What a shard of a swarm saves beside its cells and failures.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Drawn {
+    live: BTreeMap<String, u64>,
+    kinds: BTreeMap<String, u64>,
+    coverage: Coverage,
+}
+
+/// Coverage: the marks reached, and their combinations, each with the first seed whose run reached it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Every mark reached.
-    pub marks: Marks,
+    pub marks: BTreeMap<String, u64>,
     /// The marks by protocol and by kind of fault.
-    with: BTreeMap<String, Marks>,
-    /// Pairs of protocol, and verdict with violated invariants.
-    classes: BTreeSet<(String, String)>,
+    with: BTreeMap<String, BTreeMap<String, u64>>,
+    /// By protocol: verdicts with violated invariants.
+    classes: BTreeMap<String, BTreeMap<String, u64>>,
     /// The number of runs since anything new.
     quiet: u64,
 }
@@ -81,17 +88,14 @@ pub struct Coverage {
 impl Coverage {
     fn add(&mut self, run: &Run) {
         let plan = &run.plan;
-        let mut new = !run.marks.is_subset(&self.marks);
-        self.marks.extend(&run.marks);
+        let mut new = reach(&mut self.marks, &run.marks, plan.seed);
         for with in plan.faults.iter().map(|fault| fault.what.kind().to_string()).chain([run.protocol.name.to_owned()])
         {
-            let known = self.with.entry(with).or_default();
-            new |= !run.marks.is_subset(known);
-            known.extend(&run.marks);
+            new |= reach(self.with.entry(with).or_default(), &run.marks, plan.seed);
         }
         let failed = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name);
         let class = format!("{} {}", run.judgement.verdict.name(), failed.collect::<Vec<_>>().join(" "));
-        new |= self.classes.insert((plan.protocol.clone(), class));
+        new |= reach(self.classes.entry(plan.protocol.clone()).or_default(), [&*class], plan.seed);
         self.quiet = if new { 0 } else { self.quiet + 1 };
     }
 
@@ -103,8 +107,34 @@ impl Coverage {
 
     /// Those of these marks that no run reached.
     pub fn silent<'a>(&self, marks: &'a BTreeSet<String>) -> Vec<&'a str> {
-        marks.iter().map(String::as_str).filter(|mark| !self.marks.contains(mark)).collect()
+        marks.iter().map(String::as_str).filter(|mark| !self.marks.contains_key(*mark)).collect()
     }
+
+    /// Adds another shard's, of a swarm whose last seed is `last`.
+    fn join(&mut self, more: Coverage, last: u64) {
+        let into = |of: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>| {
+            for (name, seed) in more {
+                of.entry(name).and_modify(|first| *first = seed.min(*first)).or_insert(seed);
+            }
+        };
+        into(&mut self.marks, more.marks);
+        more.with.into_iter().for_each(|(with, marks)| into(self.with.entry(with).or_default(), marks));
+        more.classes.into_iter().for_each(|(of, classes)| into(self.classes.entry(of).or_default(), classes));
+        let combined = self.with.values().chain(self.classes.values()).flat_map(BTreeMap::values);
+        let newest = self.marks.values().chain(combined).max();
+        self.quiet = newest.map_or(self.quiet + more.quiet, |newest| last.saturating_sub(*newest));
+    }
+}
+
+/// Adds what the run of `seed` reached; whether any of it is new.
+fn reach<'a>(known: &mut BTreeMap<String, u64>, now: impl IntoIterator<Item = impl AsRef<str>>, seed: u64) -> bool {
+    let before = known.len();
+    for name in now {
+        if !known.contains_key(name.as_ref()) {
+            known.insert(name.as_ref().to_owned(), seed);
+        }
+    }
+    known.len() > before
 }
 
 /// The promise that a generated plan's run broke: its verdict, and the reason in one sentence; `None` if it kept all.
@@ -116,7 +146,7 @@ pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
 
 impl Swarm {
     /// The options that affect figures, except the protocols, which have separate figures.
-    fn figure_options(&self) -> String {
+    pub fn figure_options(&self) -> String {
         options(&self.choice).join(" ")
     }
 
@@ -129,15 +159,6 @@ impl Swarm {
             marks::invariants(&self.registry.invariants).chain(marks::rarities()).collect(),
             cells,
         )
-    }
-
-    /// The figures that moved from `baseline`; none if it was recorded with other options.
-    fn moved(&self, baseline: &Baseline, swept: &Swept) -> Vec<Moved> {
-        if baseline.options != self.figure_options() {
-            return Vec::new();
-        }
-        let moved = swept.outcome.cells.iter().flat_map(|cell| baseline.moved(&cell.protocol, &self.seeds, &cell.seen));
-        moved.map(|moved| Moved { cell: format!("{SWARM} {}", moved.cell), ..moved }).collect()
     }
 
     /// The number of plans in this shard.
@@ -167,7 +188,6 @@ impl Swarm {
             runs: 0,
             stable: false,
         };
-        let known = known::wrong();
         let seed = |index: u64| self.seeds.start + self.shard.0 - 1 + index * self.shard.1;
         let work = |index: u64| {
             let plan = generate::swarm(seed(index), &self.choice);
@@ -189,11 +209,7 @@ impl Swarm {
             !swept.stable && !interrupt::asked()
         });
         swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
-        swept.outcome.cells.iter_mut().for_each(Cell::finish);
-        swept.outcome.moved = self.moved(&baseline, &swept);
-        let seen = swept.outcome.cells.iter().map(|cell| &cell.seen);
-        swept.outcome.without_baseline = baseline.unrecorded(&self.registry.invariants, seen);
-        swept.outcome.judged_wrong(known);
+        swept.finish(&baseline, &self.figure_options(), &self.seeds, &self.registry);
         Ok(swept)
     }
 
@@ -245,7 +261,57 @@ fn options(choice: &Choice) -> Vec<String> {
     given.flatten().collect()
 }
 
+/// The figures of `cells` that moved from `baseline`; none if it was recorded with other options.
+fn moved(baseline: &Baseline, cells: &[Cell], options: &str, seeds: &Range<u64>) -> Vec<Moved> {
+    if baseline.options != options {
+        return Vec::new();
+    }
+    let moved = cells.iter().flat_map(|cell| baseline.moved(&cell.protocol, seeds, &cell.seen));
+    moved.map(|moved| Moved { cell: format!("{SWARM} {}", moved.cell), ..moved }).collect()
+}
+
 impl Swept {
+    /// What `merge` needs of a shard, beside its cells and failures.
+    pub fn drawn(&self) -> Drawn {
+        let kinds = self.kinds.iter().map(|(kind, plans)| (kind.name().to_owned(), *plans)).collect();
+        Drawn { live: self.live.clone(), kinds, coverage: self.coverage.clone() }
+    }
+
+    /// The swarm of these seeds of which `outcome` and `shards` are all shards' together.
+    ///
+    /// # Errors
+    /// The committed baseline is unreadable.
+    pub fn merged(
+        outcome: Outcome,
+        shards: Vec<Drawn>,
+        (options, seeds): (&str, Range<u64>),
+        registry: &Registry,
+    ) -> Result<Swept, Unreadable> {
+        let baseline = Baseline::committed_swarm()?;
+        let protocol = |cell: &Cell| registry.plans.protocol(&cell.protocol).ok();
+        let protocols: Vec<&Protocol> = outcome.cells.iter().filter_map(protocol).collect();
+        let (mut live, mut kinds, mut coverage) = (BTreeMap::new(), BTreeMap::new(), Coverage::default());
+        for shard in shards {
+            shard.live.into_iter().for_each(|(protocol, runs)| *live.entry(protocol).or_default() += runs);
+            shard.kinds.iter().for_each(|(kind, plans)| *kinds.entry(kind.as_str().into()).or_default() += plans);
+            coverage.join(shard.coverage, seeds.end - 1);
+        }
+        let (possible, runs) = (baseline.marks_of(&protocols), outcome.runs());
+        let mut swept = Swept { outcome, live, kinds, coverage, possible, runs, stable: false };
+        swept.finish(&baseline, options, &seeds, registry);
+        Ok(swept)
+    }
+
+    /// Computes what follows from all runs together.
+    fn finish(&mut self, baseline: &Baseline, options: &str, seeds: &Range<u64>, registry: &Registry) {
+        let outcome = &mut self.outcome;
+        outcome.cells.iter_mut().for_each(Cell::finish);
+        outcome.moved = moved(baseline, &outcome.cells, options, seeds);
+        let seen = outcome.cells.iter().map(|cell| &cell.seen);
+        outcome.without_baseline = baseline.unrecorded(&registry.invariants, seen);
+        outcome.judged_wrong(known::wrong());
+    }
+
     fn add(&mut self, plan: &Plan, run: Option<&Run>, failure: Option<Failure>) {
         self.runs += 1;
         if let Some(cell) = self.outcome.cells.iter_mut().find(|cell| cell.protocol == plan.protocol) {

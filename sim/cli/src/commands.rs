@@ -32,6 +32,7 @@ mod replay;
 mod report;
 mod scenario;
 mod search_args;
+pub mod shard;
 pub mod shown;
 mod shrink;
 mod swarm;
@@ -45,10 +46,10 @@ use crate::terminal::{
 use args::{Cli, Command, Plot, jobs_or_cores};
 use clap::{CommandFactory, Parser};
 use exit::Stop;
-use one_run::default_out;
 use output::{Show, print};
 use output_args::for_one_run;
 use scenarios::{params::PROFILES, plan::SWARM};
+use shard::Place;
 use sim::{registry::Registry, sweep::Sizes};
 use std::ffi::OsString;
 
@@ -87,15 +88,15 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             determinism::run(registry, &names, seeds, &protocol, &shared)
         }
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
-            let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
+            let show = Show::from(&shared.output.show);
             for_one_run(&shared.output)?;
-            one_run::is_folder(&out)?;
+            let place = Place::of(shard, shared.output.out.clone())?;
             can_be_swept(&names, long, until_stable).map_err(Stop::usage)?;
             if names.iter().any(|name| name == SWARM) {
                 let choice = shared.plan.choice(parse::protocols(&protocol)?)?;
-                let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
+                let (shard, jobs) = (place.part, jobs_or_cores(jobs));
                 let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
-                return swarm::run(&work, show, &out, record_baseline.as_deref());
+                return swarm::run(&work, show, &place, record_baseline.as_deref());
             }
             let params = shared.plan.sweep_params()?;
             let work = sim::sweep::Sweep {
@@ -105,10 +106,10 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
                 sizes: sizes(shared.plan.nodes(), long),
                 seeds,
                 params: &params,
-                shard: shard.unwrap_or((1, 1)),
+                shard: place.part,
                 jobs: jobs_or_cores(jobs),
             };
-            sweep::run(&work, show, &out, record_baseline.as_deref())
+            sweep::run(&work, show, &place, record_baseline.as_deref())
         }
         Command::Clean { dir, dry_run } => clean::run(dir.as_deref(), dry_run),
         Command::Findings(command) => findings::run(registry, &command),

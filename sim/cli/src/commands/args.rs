@@ -6,6 +6,7 @@ use super::{
     measure_args::{ExperimentsArgs, MatrixArgs, WorkSetArgs},
     output_args::{ExportArgs, OutputArgs, ReportArgs},
     search_args::{BisectArgs, FrontierArgs, PlotArgs},
+    shard::engine::{Share, share},
 };
 use crate::terminal::{
     check::PageArgs,
@@ -162,9 +163,10 @@ pub enum Command {
         /// Also run with 1, 2, 7 and 9 candidates, where the scenario works with that many
         #[arg(long, conflicts_with = "nodes")]
         long: bool,
-        /// Run only this part, to divide a sweep among machines
-        #[arg(long, value_parser = parse::shard, value_name = "I/N")]
-        shard: Option<(u64, u64)>,
+        /// Run only this part, to divide a sweep among machines; `auto` asks Slurm, AWS Batch or GitLab which, and
+        /// `auto/N` Kubernetes. Its folder is then DIR/I-of-N
+        #[arg(long, value_parser = share, value_name = "I/N")]
+        shard: Option<Share>,
         /// Write every cell's figures to this file, as a baseline for later sweeps with the same options; cells outside
         /// this sweep keep their entries. A FILE that ends in `.runs` gets digests of the runs of seeds 0 to 3 instead
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]

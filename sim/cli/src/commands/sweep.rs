@@ -8,6 +8,7 @@ use super::{
     output::{Show, print},
     plan_file,
     progress::Progress,
+    shard::{Open, Place},
     shown::{self, watched},
 };
 use reports::{
@@ -21,14 +22,14 @@ use serde_json::json;
 use sim::{
     artifacts::{self, Again},
     canary, known,
-    merge::{self, Asked, Shard, Took},
+    merge::{Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
     reduce::futures,
     registry::Registry,
     repro,
     sweep::{Cell, Outcome, Sweep},
 };
-use std::{io::ErrorKind, path::Path, time::Instant};
+use std::{path::Path, time::Instant};
 
 /// Artifacts are written for this many runs, failures first; others are only listed.
 pub(super) const ARTIFACTS_MAX: usize = 20;
@@ -39,23 +40,26 @@ const GROUPS_MAX: usize = 20;
 ///
 /// # Errors
 /// The parameters make no sense, there is nothing to run, or a file could not be written.
-pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
+pub fn run(sweep: &Sweep, show: Show, place: &Place, record: Option<&Path>) -> Result<u8, Stop> {
     sweep.check()?;
     ends::listen()?;
+    let asked = Asked::of(sweep);
+    let to = place.open(&asked)?;
     let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
     let mut outcome = sweep.watching(&watched(sweep), |ended| progress.done(ended))?;
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish();
-    keep_artifacts(&mut outcome, sweep.registry, sweep.shard.1 > 1, out)?;
+    to.written(keep_artifacts(&mut outcome, sweep.registry, sweep.shard.1 > 1, &to.folder()))?;
+    to.name(&mut outcome);
     let jobs = sweep.jobs as u64;
     let took = Took { runs_planned: sweep.runs(), wall_s, jobs, core_s: wall_s * jobs as f64 };
-    leave_shard(sweep, took, &outcome, out)?;
+    to.leave(|| Shard::of(sweep.shard, &asked, took, &outcome, to.out()))?;
     if let Some(file) = record {
         let earlier = std::fs::read_to_string(file).unwrap_or_default();
         artifacts::save(file, &sweep.recorded(&outcome, file, &earlier)?)?;
     }
-    conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
+    conclude(&outcome, &Told { asked: &asked, took, shard: sweep.shard }, show, &to)
 }
 
 /// A sweep's context for its report.
@@ -72,9 +76,10 @@ pub(super) struct Told<'a> {
 ///
 /// # Errors
 /// A file could not be written.
-pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, out: &Path) -> Result<u8, Stop> {
+pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, to: &Open) -> Result<u8, Stop> {
     let summary = summary(outcome, told);
-    save_files(outcome, &summary, told.took.wall_s, out)?;
+    to.written(save_files(outcome, &summary, told.took.wall_s, &to.folder()))?;
+    to.close()?;
     if show.json {
         print(&summary);
     } else {
@@ -82,25 +87,9 @@ pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, out: &Path) -
             print(&table(&outcome.cells, show));
         }
         let (causes, bugs) = (causes(outcome, show.width()), shown::lines(&outcome.bugs));
-        print(&[causes, moved(outcome), ending(outcome, told.took, out), bugs].concat());
+        print(&[causes, moved(outcome), ending(outcome, told.took, to.out()), bugs].concat());
     }
     Ok(exit_code(outcome))
-}
-
-/// Writes the file that `merge` needs of a shard; after a whole sweep, removes an earlier shard's instead.
-fn leave_shard(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Result<(), Stop> {
-    let file = out.join(merge::FILE);
-    if sweep.shard.1 == 1 {
-        return match std::fs::remove_file(&file) {
-            Err(e) if e.kind() != ErrorKind::NotFound => {
-                Err(Stop::usage(format!("cannot remove {}: {e}", file.display())))
-            }
-            _ => Ok(()),
-        };
-    }
-    std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
-    let shard = Shard::of(sweep, took, outcome, out).to_json()?;
-    artifacts::save(&file, &shard).map_err(Stop::from)
 }
 
 /// The failures, one line per cause, each with a run that shows it.

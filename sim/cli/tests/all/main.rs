@@ -32,5 +32,6 @@ mod pages;
 mod printed;
 mod readme;
 mod reduce;
+mod shards;
 mod sweeps;
 mod words;

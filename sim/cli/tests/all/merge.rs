@@ -10,14 +10,14 @@ use std::{
 
 const SWEEP: &str = "sweep steady gc-pause --protocol redis-lease,redis-fenced --bug mixed-locks --nodes 3 --rate 50";
 
-fn fencepost(arguments: &str) -> Output {
+pub fn fencepost(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.env("NO_COLOR", "1").env_remove("CARGO").env_remove("COLUMNS").current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.args(arguments.split(' ')).output().expect("the binary runs")
 }
 
 /// An empty folder for a test's files.
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-merge").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder for the test");
@@ -25,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// The files in a folder, by name, without their timings.
-fn left(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn left(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
