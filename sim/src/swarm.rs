@@ -127,7 +127,7 @@ impl Coverage {
 }
 
 /// Adds what the run of `seed` reached; whether any of it is new.
-fn reach<'a>(known: &mut BTreeMap<String, u64>, now: impl IntoIterator<Item = impl AsRef<str>>, seed: u64) -> bool {
+fn reach(known: &mut BTreeMap<String, u64>, now: impl IntoIterator<Item = impl AsRef<str>>, seed: u64) -> bool {
     let before = known.len();
     for name in now {
         if !known.contains_key(name.as_ref()) {

@@ -49,9 +49,9 @@ pub enum FindingsCommand {
     Exhaust(Box<ExhaustArgs>),
     /// Merge the shards of a sweep into one result, as if one machine had run it
     #[command(
-        after_help = "A shard is what `sweep … --shard I/N --out DIR` has left, for scenarios. The exit code is that of the whole sweep; \
-        64 when a shard is missing, doubled, interrupted, or of another sweep.\n\n\
-        Example:  fencepost merge shards/1 shards/2 shards/3 --out merged"
+        after_help = "A shard is what `sweep … --shard I/N --out DIR` has left. The exit code is that of the whole sweep; \
+        64 when a shard is missing, doubled, interrupted, or of another sweep or build.\n\n\
+        Examples:  fencepost merge shards/1 shards/2 shards/3 --out merged\n           fencepost merge shards --out merged"
     )]
     Merge(MergeArgs),
 }
@@ -135,7 +135,7 @@ pub struct MutantsArgs {
 /// The shards of a sweep.
 #[derive(ClapArgs, Debug)]
 pub struct MergeArgs {
-    /// The folders of the shards, in any order
+    /// The folders of the shards, in any order, or a folder that has them all
     #[arg(required = true, value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
     /// Write the result and the artifacts of failures to this folder [default: target/fencepost]

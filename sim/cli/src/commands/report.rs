@@ -193,7 +193,9 @@ fn page_of(dir: &Path, folder: &Path) -> Option<PathBuf> {
 /// The folders in a folder, sorted by name.
 fn folders(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    // A hidden one belongs to a shard that is not complete.
+    let shown = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    let mut below: Vec<PathBuf> = shown.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     below.sort();
     below
 }

@@ -18,6 +18,7 @@ mod monitoring;
 mod postgres;
 mod redis_servers;
 mod services;
+mod shards;
 mod tls;
 mod traces;
 mod watch;
