@@ -169,6 +169,15 @@ impl Open<'_> {
     }
 }
 
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        // After an error, what was written is of no use, and may fill the disk.
+        if self.aside.is_some() {
+            let _ = fs::remove_dir_all(self.folder());
+        }
+    }
+}
+
 /// Moves all files below a folder but `except` to the same names below another, and removes what is then empty.
 fn move_below(from: &Path, to: &Path, except: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {

@@ -1,7 +1,7 @@
 //! The manifests of `docs/shards/`: the array of Slurm's on a Slurm of one machine, and all others by their schemas.
 
 use super::common::{
-    Folder, Process, SOON, eventually,
+    Folder, Process, SOON, eventually, say,
     servers::{self, find, free_port, wish},
     skip, text,
 };
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Every run breaks a promise, so that there are artifacts to merge.
-const SWEEP: &str = "steady --protocol redis-lease --bug mixed-locks --rate 20 --nodes 3 --seeds 0..4";
+const SWEEP: &str = "steady --protocol redis-lease --bug mixed-locks --rate 20 --nodes 3 --seeds 0..3";
 
 fn manifests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/shards").canonicalize().expect("docs/shards")
@@ -86,7 +86,8 @@ impl Slurm {
 
 /// Ports on loopback, no database, no control groups.
 fn conf(folder: &Folder, user: &str) -> String {
-    let (at, controller, node) = (folder.path().display(), free_port(), free_port());
+    let port = || free_port().expect("a free port");
+    let (at, controller, node) = (folder.path().display(), port(), port());
     format!(
         "ClusterName=fencepost\nSlurmctldHost=localhost\nSlurmUser={user}\nSlurmdUser={user}\n\
         SlurmctldPort={controller}\nSlurmdPort={node}\n\
@@ -132,17 +133,17 @@ fn an_array_of_slurm_makes_what_one_process_makes() {
     let expected = left(&out);
     fs::remove_dir_all(&out).expect("it can be removed");
 
-    assert_eq!(slurm.array("1-4", ""), Some(1), "a finding, and nothing else went wrong");
+    assert_eq!(slurm.array("1-3", ""), Some(1), "a finding, and nothing else went wrong");
     // One is lost, and submitted again alone.
-    fs::remove_dir_all(slurm.folder.path().join("shards/3-of-4")).expect("a shard");
+    fs::remove_dir_all(slurm.folder.path().join("shards/2-of-3")).expect("a shard");
     let merge = |code: i32| {
         let merged = slurm.run(fencepost, "merge shards --quiet --out out");
         assert_eq!(merged.status.code(), Some(code), "{}", text(&merged.stderr));
         text(&merged.stderr)
     };
-    assert!(merge(64).contains("shard 3/4 is missing"));
-    assert_eq!(slurm.array("3", ""), Some(64), "an array of task 3 alone does not say of how many");
-    assert_eq!(slurm.array("3", "4"), Some(1));
+    assert!(merge(64).contains("shard 2/3 is missing"));
+    assert_eq!(slurm.array("2", ""), Some(64), "an array of task 2 alone does not say of how many");
+    assert_eq!(slurm.array("2", "3"), Some(1));
     merge(1);
     let found = left(&out);
     assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
@@ -150,6 +151,24 @@ fn an_array_of_slurm_makes_what_one_process_makes() {
     for (name, text) in &expected {
         assert_eq!(&found[name], text, "{}", name.display());
     }
+}
+
+#[test]
+fn a_shard_on_a_full_disk_may_be_tried_again_and_leaves_nothing() {
+    let folder = Folder::new();
+    // The mount is seen in folders that are entered afterwards.
+    let script = format!(
+        "mount -t tmpfs -o size=300k none \"$DIR\" || exit 125; cd \"$DIR\"\n\
+        \"$FENCEPOST\" sweep {SWEEP} --shard 1/2 --out 1 --quiet; echo $?; ls -A 1"
+    );
+    let mut disk = Command::new("unshare");
+    disk.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).env("DIR", folder.path());
+    let ended = disk.env("FENCEPOST", env!("CARGO_BIN_EXE_fencepost")).output().expect("unshare starts");
+    if !matches!(ended.status.code(), Some(0)) {
+        return say("skipped: this system lets nobody mount a small disk");
+    }
+    assert_eq!(text(&ended.stdout), "70\n", "{}", text(&ended.stderr));
+    assert!(text(&ended.stderr).contains("No space left on device"), "{}", text(&ended.stderr));
 }
 
 /// Prints nothing, or what is wrong with the manifests in the folder that it is given.

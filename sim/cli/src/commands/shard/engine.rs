@@ -32,11 +32,11 @@ pub enum Unclear {
     #[error("{name} is {index}, and of {of} shards it goes from {first} to {last}")]
     Outside { name: &'static str, index: u64, of: u64, first: u64, last: u64 },
     #[error(
-        "this Slurm array has {count} tasks from {min} to {max}, which does not say how many shards there are; number them from 1 without gaps, as --array=1-8, or, to run some again, write --shard auto/N"
+        "SLURM_ARRAY_TASK_MIN is {min}, _MAX {max} and _COUNT {count}, which does not say how many shards there are; number the tasks from 1 without gaps, as --array=1-8, or, to run some of them again, write --shard auto/N"
     )]
     Gaps { min: u64, max: u64, count: u64 },
     #[error(
-        "this Slurm array has {count} tasks from 0, and --shard auto/{given}; number them from 1, as --array=1-{given}"
+        "SLURM_ARRAY_TASK_MIN is 0 and _COUNT {count}, which is not --shard auto/{given}; number the tasks from 1, as --array=1-{given}"
     )]
     FromZero { count: u64, given: u64 },
 }
