@@ -51,7 +51,8 @@ pub struct Asked {
     pub commit: String,
     /// Whether there were uncommitted changes.
     pub dirty: bool,
-    /// The compiler, the target and the hash of Cargo.lock.
+    /// The compiler, the target and the hash of Cargo.lock; schema 1 had none.
+    #[serde(default)]
     pub build: [String; 3],
     pub scenarios: Vec<String>,
     pub protocols: Vec<String>,
@@ -217,8 +218,10 @@ impl Shard {
         let no_shard = |why| MergeError::NoShard { file: file.clone(), why };
         let text = std::fs::read_to_string(&file).map_err(unread)?;
         let shard: Shard = serde_json::from_str(&text).map_err(|e| no_shard(format!("is no shard: {e}")))?;
+        let (part, of) = shard.part;
         match shard.schema {
-            SCHEMA => Ok(shard),
+            SCHEMA if (1..=of).contains(&part) => Ok(shard),
+            SCHEMA => Err(no_shard(format!("is no shard: {part} of {of}"))),
             other => Err(no_shard(format!("has schema {other}, and this build reads schema {SCHEMA}"))),
         }
     }

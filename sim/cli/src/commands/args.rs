@@ -163,9 +163,9 @@ pub enum Command {
         /// Also run with 1, 2, 7 and 9 candidates, where the scenario works with that many
         #[arg(long, conflicts_with = "nodes")]
         long: bool,
-        /// Run only this part, to divide a sweep among machines; `auto` asks Slurm, AWS Batch or GitLab which, and
-        /// `auto/N` Kubernetes. Its folder is then DIR/I-of-N
-        #[arg(long, value_parser = share, value_name = "I/N")]
+        /// Run only this part, to divide a sweep among machines. `auto` takes it from the environment of Slurm, AWS
+        /// Batch or GitLab, and `auto/N` from that of Kubernetes; the result is then in DIR/I-of-N
+        #[arg(long, value_parser = share, value_name = "I/N|auto")]
         shard: Option<Share>,
         /// Write every cell's figures to this file, as a baseline for later sweeps with the same options; cells outside
         /// this sweep keep their entries. A FILE that ends in `.runs` gets digests of the runs of seeds 0 to 3 instead

@@ -162,7 +162,9 @@ impl Open<'_> {
             }
             let complete = from.join(FILE);
             move_below(&from, out, &complete)?;
-            fs::rename(&complete, out.join(FILE))?;
+            if complete.is_file() {
+                fs::rename(&complete, out.join(FILE))?;
+            }
             fs::remove_dir(&from)
         })();
         done.map_err(|e| Stop::harness(format!("cannot move {} to {}: {e}", from.display(), out.display())))

@@ -125,11 +125,18 @@ fn a_folder_has_one_shard_and_a_shard_one_build() {
         ("/asked/build/0", "rustc 1.0.0".into(), "the builds differ"),
         ("/program", "0123".into(), "of two programs"),
         ("/interrupted", true.into(), "was interrupted"),
-        ("/schema", 1.into(), "has schema 1"),
+        ("/part", serde_json::json!([0, 0]), "is no shard: 0 of 0"),
     ] {
         let (code, told) = altered(pointer, value);
         assert_eq!((code, told.contains(why), told.lines().count()), (Some(64), true, 1), "{pointer}: {told}");
     }
+    // A shard of an earlier release had other fields.
+    let mut earlier = mine.clone();
+    earlier["schema"] = 1.into();
+    earlier["asked"].as_object_mut().expect("an object").remove("build");
+    fs::write(&file, earlier.to_string()).expect("a file");
+    let (code, told) = told(&fencepost(&format!("merge {0}/1 {0}/2 --out {0}/out", root.display())));
+    assert_eq!((code, told.contains("has schema 1")), (Some(64), true), "{told}");
 }
 
 #[test]
@@ -146,6 +153,14 @@ fn one_shard_is_a_shard_and_an_empty_one_is_refused() {
     let (code, why) = told(&output);
     assert_eq!((code, why.contains("shard 5/5 of 4 runs has none")), (Some(64), true), "{why}");
     assert!(!root.join("many").exists(), "nothing is left of it");
+    // Shards that end when they like are not the parts of a whole.
+    let stable = format!(
+        "sweep swarm --protocol raft-core --seeds 0..2 --until-stable --shard 1/2 --out {}/stable",
+        root.display()
+    );
+    let (code, why) = told(&fencepost(&stable));
+    assert_eq!(code, Some(0), "{why}");
+    assert!(root.join("stable/summary.json").is_file() && !root.join("stable/shard.json").exists());
     // Nothing is set, and the error says what could be.
     let (code, why) = told(&within("", &many).output().expect("it runs"));
     assert_eq!((code, why.contains("SLURM_ARRAY_TASK_ID"), why.lines().count()), (Some(64), true, 1), "{why}");
