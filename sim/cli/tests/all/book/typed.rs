@@ -43,8 +43,9 @@ const REDUCED: [(&str, &[(&str, &str)]); 21] = [
 ];
 
 /// Commands that end with another code than 0. Add a page's new command of that kind here.
-const ENDS: [(&str, &[i32]); 24] = [
+const ENDS: [(&str, &[i32]); 25] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
+    ("scenario swarm --seed", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
     ("scenario gc-pause --fencing off", &[1]),
     ("scenario partition --protocol redis-lease --bug", &[1]),
