@@ -71,6 +71,9 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
         let seen = translation.seen.borrow();
         let others = match seen.others {
             0 => String::new(),
+            others if seen.service.is_some() => {
+                format!("; it has {others} records that say nothing about who leads")
+            }
             others if seen.by_message => {
                 format!("; none of {others} lines says what was asked for")
             }
@@ -314,6 +317,9 @@ impl Survey<'_> {
     }
 
     fn unit(&self) -> Result<Option<Unit>, String> {
+        if self.translation.seen.borrow().service.is_some() {
+            return Ok(Some(Unit::Us));
+        }
         let Some(column) = self.column("t_us").filter(|_| self.args.time_unit.is_none()) else { return Ok(None) };
         let Some(value) = column.values.iter().find(|value| Times::default().ns(value).is_err() || is_number(value))
         else {

@@ -10,6 +10,7 @@ use super::{
     pattern::Pattern,
     preset::{self, Preset, Says},
     reading::Reading,
+    service,
     source::{Format, Source},
     surveyed::{Surveyed, unrotated},
     times::Unit,
@@ -123,8 +124,14 @@ impl Options {
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
             let name = file.display().to_string();
-            let rows =
-                source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?;
+            // Whoever says what fields mean reads the records as they are.
+            let own = reading.is_empty() && self.map.is_empty() && self.word.is_empty();
+            let rows = if own && self.format.is_none() && source.is_of_monitor() {
+                service::of_monitor(source.whole(), &seen)
+            } else {
+                source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?
+            };
+            let rows = if own { service::told(rows, self.skew.unwrap_or(0).saturating_mul(1_000), &seen) } else { rows };
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
         // `{file}` must distinguish the files.

@@ -96,7 +96,7 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
 }
 
 /// The records of an object that is a list of them, or else the object itself.
-fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+pub fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
     for (outer, inner, within) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };

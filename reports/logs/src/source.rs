@@ -1,12 +1,12 @@
 //! Opens a file and detects its format.
 
 use super::{
-    LogError,
+    LogError, edn,
     preset::Preset,
     reading::{self, Reading},
     rows::{self, Rows},
     seen::Seen,
-    text,
+    service, text, yaml,
 };
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
@@ -32,6 +32,10 @@ pub enum Format {
     Logfmt,
     /// Lines of text that begin with their time, or that --pattern describes
     Text,
+    /// Documents of YAML, as kubectl prints them
+    Yaml,
+    /// Maps of EDN, as Jepsen writes histories
+    Edn,
 }
 
 /// How much of a file is read to guess its format, bytes.
@@ -142,7 +146,9 @@ impl Source {
     fn format(&self) -> Format {
         let line = String::from_utf8_lossy(self.first_line());
         match self.begins.trim_ascii_start().first() {
+            _ if edn::begins(&self.begins) => Format::Edn,
             None | Some(b'{' | b'[') => Format::Json,
+            Some(_) if yaml::begins(line.trim_end()) => Format::Yaml,
             Some(_) if text::looks_like(line.trim()) => Format::Logfmt,
             // Lines of text before the first object are no head of a table.
             Some(_) if self.has_objects() => Format::Json,
@@ -202,7 +208,7 @@ impl Source {
             Format::Json if !self.begins.trim_ascii_start().starts_with(b"{") => {
                 !self.begins.trim_ascii_start().starts_with(b"[") || text::told(self.first_line(), false).is_some()
             }
-            Format::Json => false,
+            Format::Json | Format::Yaml | Format::Edn => false,
             Format::Csv => text::told(self.first_line(), true).is_some(),
             Format::Logfmt | Format::Text => self.lines().any(|line| !line.is_empty() && text::fields(line).is_none()),
         }
@@ -213,6 +219,11 @@ impl Source {
         let whole = self.begins.iter().rposition(|byte| *byte == b'\n').map_or(self.begins.len(), |end| end);
         let lines = self.begins[..whole].split(|byte| *byte == b'\n');
         lines.filter_map(|line| std::str::from_utf8(line).ok()).map(|line| text::bare(line.trim()))
+    }
+
+    /// Does it begin with what Redis's MONITOR prints?
+    pub(crate) fn is_of_monitor(&self) -> bool {
+        self.lines().filter(|line| *line != "OK").take(20).any(service::is_of_monitor)
     }
 
     /// The presets whose messages its first lines have.
@@ -228,18 +239,22 @@ impl Source {
         let spread = begins.starts_with(b"{")
             && serde_json::from_slice::<serde_json::Value>(self.first_line()).is_err_and(|e| e.is_eof())
             && begins.len() > self.first_line().len() + 1;
-        if let (None, Some(what)) = (format, text::told(self.first_line(), self.format() == Format::Csv)) {
+        let guess = self.format();
+        let told = || text::told(self.first_line(), guess == Format::Csv);
+        if let Some(what) = told().filter(|_| format.is_none() && guess != Format::Edn) {
             return Err(what);
         }
-        if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, self.format()) {
+        if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, guess) {
             return Err("contains JSON objects; omit --format, or pass --format json".to_owned());
         }
-        Ok(match format.unwrap_or_else(|| self.format()) {
+        Ok(match format.unwrap_or(guess) {
             Format::Json if array => rows::json_array(self.whole()),
             Format::Json if spread => rows::json_objects(self.whole()),
             Format::Json => rows::json(self.whole()),
             Format::Csv => rows::table(self.whole(), delimiter)?,
             Format::Logfmt | Format::Text => rows::logfmt(self.whole()),
+            Format::Yaml => yaml::rows(self.whole()),
+            Format::Edn => edn::rows(self.whole()),
         })
     }
 }
