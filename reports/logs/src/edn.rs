@@ -86,7 +86,11 @@ impl<R: BufRead> Reader<R> {
         loop {
             self.taken = 0;
             let Some(sign) = self.sign()? else {
-                return if self.within.is_some() { self.wrong("ends within the vector; is it cut off?") } else { Ok(None) };
+                return if self.within.is_some() {
+                    self.wrong("ends within the vector; is it cut off?")
+                } else {
+                    Ok(None)
+                };
             };
             if Some(sign) == self.within {
                 self.skip(sign)?;

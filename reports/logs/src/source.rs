@@ -3,7 +3,7 @@
 use super::{
     LogError, edn,
     preset::Preset,
-    reading::{self, Reading},
+    reading::{self, Reading, Recogniser},
     rows::{self, Rows},
     seen::Seen,
     service, text, yaml,
@@ -49,6 +49,14 @@ const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
 pub struct Source {
     input: Box<dyn BufRead>,
     begins: Vec<u8>,
+    later: Later,
+}
+
+/// What was found behind the beginning of a file.
+#[derive(Default)]
+struct Later {
+    presets: Vec<&'static Preset>,
+    objects: bool,
 }
 
 /// How much of standard input is kept for a second reading, bytes.
@@ -127,7 +135,7 @@ impl Source {
         if begins.starts_with(MARK) {
             begins.drain(..MARK.len());
         }
-        Ok(Source { input, begins })
+        Ok(Source { input, begins, later: Later::default() })
     }
 
     fn first_line(&self) -> &[u8] {
@@ -158,8 +166,30 @@ impl Source {
 
     fn has_objects(&self) -> bool {
         let lines = self.begins.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let is_object = |line: &&[u8]| line.ends_with(b"}") && line.windows(2).any(|two| two == b"{\"");
-        lines.filter(is_object).take(2).count() > 1
+        self.later.objects || lines.filter(|line| is_object(line)).take(2).count() > 1
+    }
+
+    /// Looks for messages and objects behind the beginning, which may be another program's. Reads the file once more, a
+    /// line at a time.
+    ///
+    /// # Errors
+    /// The file cannot be read again.
+    pub(crate) fn look_further(&mut self, file: &Path) -> Result<(), LogError> {
+        if (self.begins.len() as u64) < GUESS_BYTES - MARK.len() as u64
+            || !self.recognised().is_empty()
+            || self.has_objects()
+        {
+            return Ok(());
+        }
+        let (mut recogniser, mut objects) = (Recogniser::new(), 0_u64);
+        for line in rows::lines(Source::open(file)?.whole()) {
+            // A line that cannot be read is told when it is judged.
+            let Ok((_, line)) = line else { break };
+            objects += u64::from(is_object(line.trim_ascii()));
+            recogniser.sees(&String::from_utf8_lossy(&line));
+        }
+        self.later = Later { presets: recogniser.found(), objects: objects > 1 };
+        Ok(())
     }
 
     /// The delimiter that is most frequent in the first line.
@@ -228,7 +258,10 @@ impl Source {
 
     /// The presets whose messages its first lines have.
     pub(crate) fn recognised(&self) -> Vec<&'static Preset> {
-        reading::recognised(&String::from_utf8_lossy(&self.begins))
+        let mut recogniser = Recogniser::new();
+        String::from_utf8_lossy(&self.begins).lines().for_each(|line| recogniser.sees(line));
+        let found = recogniser.found();
+        if found.is_empty() { self.later.presets.clone() } else { found }
     }
 
     fn rows_of(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
@@ -257,6 +290,11 @@ impl Source {
             Format::Edn => edn::rows(self.whole()),
         })
     }
+}
+
+/// Does a line end with an object?
+fn is_object(line: &[u8]) -> bool {
+    line.ends_with(b"}") && line.windows(2).any(|two| two == b"{\"")
 }
 
 /// Parses `--delimiter`.

@@ -74,7 +74,7 @@ fn documents(input: impl BufRead + 'static) -> impl Iterator<Item = Result<(u64,
 
 fn records(line: u64, text: &str) -> Result<Vec<Row>, (u64, String)> {
     let wrong = |what: String| (line, format!("begins a document that is no YAML, or is cut off: {what}"));
-    let options = serde_saphyr::options! { with_snippet: false, budget: Some(serde_saphyr::budget! { max_events: 50_000_000, max_nodes: 10_000_000, max_depth: 64 }) };
+    let options = serde_saphyr::options! { with_snippet: false, alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000 }, budget: serde_saphyr::budget! { max_events: 50_000_000, max_nodes: 10_000_000, max_depth: 64 } };
     let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let what = error.to_string();
         wrong(what.lines().next().unwrap_or_default().to_owned())
@@ -118,10 +118,14 @@ mod tests {
 
     #[test]
     fn what_is_no_yaml_is_said_in_one_sentence() {
-        for text in ["a: [1, 2\n", "a: \"x\n", "a: {b: 1\n", "a: 1\n\tb: 2\n", "- 1\n", "a: *x\n", "kind: b\n  c: d\n"] {
+        for text in ["a: [1, 2\n", "a: \"x\n", "a: {b: 1\n", "a: 1\n\tb: 2\n", "- 1\n", "a: *x\n", "kind: b\n  c: d\n"]
+        {
             let all = read(text);
             let (line, what) = all.last().expect("a row").clone().expect_err(text);
-            assert!(line == 1 && what.len() < 300 && !what.contains('\n') && what.starts_with("begins a"), "{text}: {what}");
+            assert!(
+                line == 1 && what.len() < 300 && !what.contains('\n') && what.starts_with("begins a"),
+                "{text}: {what}"
+            );
         }
         let deep = format!("a: {}1{}\n", "[".repeat(100_000), "]".repeat(100_000));
         assert!(read(&deep)[0].is_err());

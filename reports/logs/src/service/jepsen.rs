@@ -35,7 +35,9 @@ fn word<'f>(fields: &'f Fields, name: &str) -> &'f str {
 
 /// Is it an operation of a client?
 pub fn is_operation((_, fields): &Row) -> bool {
-    TYPES.contains(&word(fields, "type")) && fields.contains_key("f") && fields.get("process").is_some_and(Value::is_u64)
+    TYPES.contains(&word(fields, "type"))
+        && fields.contains_key("f")
+        && fields.get("process").is_some_and(Value::is_u64)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,9 @@ fn read(rows: Rows, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wrong> {
             continue;
         };
         let ns = match fields.get("time").filter(|time| !time.is_null()) {
-            Some(time) => Some(time.as_u64().ok_or((line, format!("has the time {time}, and must have whole nanoseconds")))?),
+            Some(time) => {
+                Some(time.as_u64().ok_or((line, format!("has the time {time}, and must have whole nanoseconds")))?)
+            }
             None => None,
         };
         if *timed.get_or_insert(ns.is_some()) != ns.is_some() {

@@ -23,7 +23,8 @@ type Wrong = (u64, String);
 
 /// The fields of the object, which `--output-watch-events` puts into another.
 fn object<'f>(fields: &'f Fields, name: &str) -> Option<&'f Value> {
-    let value = if fields.contains_key("object.kind") { fields.get(&format!("object.{name}")) } else { fields.get(name) };
+    let value =
+        if fields.contains_key("object.kind") { fields.get(&format!("object.{name}")) } else { fields.get(name) };
     value.filter(|value| !value.is_null())
 }
 
@@ -113,7 +114,8 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
             events.extend(event(line, fields)?);
             continue;
         }
-        let name = text(fields, "metadata.name").ok_or((line, "is a Lease without a name; is the file cut off?".to_owned()))?;
+        let name = text(fields, "metadata.name")
+            .ok_or((line, "is a Lease without a name; is the file cut off?".to_owned()))?;
         let name = named(text(fields, "metadata.namespace"), name);
         let lease = Lease::read(line, &name, fields)?;
         leases.entry(name).or_default().push(lease);
@@ -203,7 +205,12 @@ fn event(line: u64, fields: &Fields) -> Result<Vec<Line>, Wrong> {
     let (node, event) = match (said.strip_suffix(" became leader"), said.strip_suffix(" stopped leading")) {
         (Some(node), _) => (node, "elected"),
         (_, Some(node)) => (node, "deposed"),
-        _ => return Err((line, format!("is an Event about an election that says neither who became leader nor who stopped: {said:?}"))),
+        _ => {
+            return Err((
+                line,
+                format!("is an Event about an election that says neither who became leader nor who stopped: {said:?}"),
+            ));
+        }
     };
     let of = ["involvedObject", "regarding"].into_iter().find_map(|of| {
         let name = text(fields, &format!("{of}.name"))?;
@@ -222,6 +229,7 @@ fn event(line: u64, fields: &Fields) -> Result<Vec<Line>, Wrong> {
     let mut times = vec![read(first)?, read(last)?];
     times.dedup();
     let resource = of.unwrap_or_default();
-    let one = |ns| Line { line, ns, event, node: node.to_owned(), resource: resource.clone(), token: None, until_ns: None };
+    let one =
+        |ns| Line { line, ns, event, node: node.to_owned(), resource: resource.clone(), token: None, until_ns: None };
     Ok(times.into_iter().map(one).collect())
 }

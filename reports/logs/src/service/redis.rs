@@ -34,7 +34,8 @@ pub struct Command<'t> {
 pub fn command(line: &str) -> Option<Command<'_>> {
     let (time, rest) = line.trim_end().split_once(" [")?;
     let (seconds, micros) = time.split_once('.').filter(|(_, micros)| micros.len() == 6)?;
-    let ns = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(micros.parse::<u64>().ok()? * 1_000)?;
+    let ns =
+        seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(micros.parse::<u64>().ok()? * 1_000)?;
     let (client, mut rest) = rest.split_once("] \"")?;
     let (database, client) = client.split_once(' ')?;
     let mut args = Vec::new();
@@ -87,7 +88,10 @@ fn read(input: impl BufRead, seen: &RefCell<Seen>) -> Result<Vec<history::Line>,
             continue;
         };
         if last.is_some_and(|last| command.ns < last) {
-            return Err((number, "is before the line above it; judge what one server printed, in its order".to_owned()));
+            return Err((
+                number,
+                "is before the line above it; judge what one server printed, in its order".to_owned(),
+            ));
         }
         last = Some(command.ns);
         if command.client != "lua" {
@@ -127,7 +131,8 @@ impl Locks {
     fn takes(&mut self, line: u64, command: &Command, script: &mut Option<Rc<Script>>) {
         let Command { ns, database, client, args } = command;
         let name = args[0].to_ascii_uppercase();
-        let called = |key: &str| if *database == "0" { key.to_owned() } else { format!("{key} of database {database}") };
+        let called =
+            |key: &str| if *database == "0" { key.to_owned() } else { format!("{key} of database {database}") };
         let key = args.get(1).map(|key| called(key)).unwrap_or_default();
         if *client == "lua" {
             self.scripts_are_told = true;
@@ -144,7 +149,8 @@ impl Locks {
                 let known = called_keys.into_iter().filter(|key| self.keys.contains_key(key)).collect::<Vec<_>>();
                 self.others += u64::from(known.is_empty());
                 for key in known {
-                    let op = Op { line, ns: *ns, client: new.client.clone(), script: Some(new.clone()), kind: Kind::Called };
+                    let op =
+                        Op { line, ns: *ns, client: new.client.clone(), script: Some(new.clone()), kind: Kind::Called };
                     self.keys.entry(key).or_default().push(op);
                 }
                 return;
@@ -166,7 +172,8 @@ impl Locks {
             return;
         };
         // Redisson's script asks whether the key exists, and then counts in a hash.
-        let counted = matches!(kind, Kind::Counted(_)) && script.as_ref().is_some_and(|script| script.asked.borrow().contains(&key));
+        let counted = matches!(kind, Kind::Counted(_))
+            && script.as_ref().is_some_and(|script| script.asked.borrow().contains(&key));
         let begins = matches!(kind, Kind::Set { new: true, .. }) || counted;
         let keys = if kind == Kind::Deleted { args[1..].iter().map(|key| called(key)).collect() } else { vec![key] };
         op.kind = kind;
@@ -227,7 +234,9 @@ mod tests {
         let args = ["SET", "lock:a", "va l\"ue\\x00", "NX"].map(str::to_owned).to_vec();
         let must = Command { ns: 1_795_986_412_507_883_000, database: "0", client: "127.0.0.1:42710", args };
         assert_eq!(command(line), Some(must));
-        for line in ["OK", "", "1795986412.5 [0 lua] \"get\" \"a\"", "1795986412.507883 [0 lua] \"get", "1.000000 [0 lua] x"] {
+        for line in
+            ["OK", "", "1795986412.5 [0 lua] \"get\" \"a\"", "1795986412.507883 [0 lua] \"get", "1.000000 [0 lua] x"]
+        {
             assert_eq!(command(line), None, "{line}");
         }
         assert!(starts_like("1795986412.507883 [0 127.0") && starts_like("1795986412.507883") && !starts_like("OK"));

@@ -20,7 +20,11 @@ pub struct Script {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Set, only if the key was free (`new`), until then if that was said.
-    Set { value: String, new: bool, until_ns: Option<u64> },
+    Set {
+        value: String,
+        new: bool,
+        until_ns: Option<u64>,
+    },
     /// A field of the key counted up: by Redisson, the holder's name.
     Counted(String),
     /// To be kept until then.
@@ -175,7 +179,15 @@ impl Lock<'_> {
         } else if let Some(place) = self.assumed.take()
             && !self.live.iter().any(|live| live.who == who)
         {
-            // Somebody held it before the first line, so that the first SET … NX had failed.
+            // Somebody held it before the first line, so that the first SET … NX had failed. A script that compared the
+            // value proves it.
+            if op.script.is_none() {
+                self.seen.doubt(format!(
+                    "line {} is of {who}, which has not taken {} in this log: it may have held it before, or interfere; begin the log \
+                     earlier",
+                    op.line, self.key
+                ));
+            }
             self.lines.remove(place);
             self.live.clear();
             self.held = Some((who.clone(), None));
