@@ -105,7 +105,7 @@ impl<R: BufRead> Reader<R> {
             let line = self.line;
             return match self.value(0)? {
                 Some(Value::Object(fields)) => Ok(Some((line, fields))),
-                Some(other) => Err((line, format!("is no map of EDN: {}", shortened(&other)))),
+                Some(other) => Err((line, format!("begins what is no map of EDN: {}", shortened(&other)))),
                 None => continue,
             };
         }
@@ -299,7 +299,7 @@ mod tests {
             ("{:a [1 2", "ends within a list"),
             ("{:a}", "has no value for `a`"),
             ("{:a 1 :a 2}", "says the field `a` twice"),
-            ("{:a 1} :b", "is no map of EDN"),
+            ("{:a 1} :b", "no map of EDN"),
             ("{:a ]}", "closes with ]"),
             ("{:a #_}", "closes with }"),
         ] {

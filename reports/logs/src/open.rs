@@ -127,7 +127,7 @@ impl Options {
             // Whoever says what fields mean reads the records as they are.
             let own = reading.is_empty() && self.map.is_empty() && self.word.is_empty();
             let rows = if own && self.format.is_none() && source.is_of_monitor() {
-                service::of_monitor(source.whole(), &seen)
+                service::of_monitor(source.whole(), (files.len() > 1).then_some(&*name), &seen)
             } else {
                 source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?
             };

@@ -50,6 +50,8 @@ pub struct Seen {
     pub service: Option<&'static str>,
     /// Why a log that holds shows nothing, beyond the order of its lines.
     pub doubt: Option<String>,
+    /// The names of Leases, each with the identities that a file has of it.
+    pub leases: HashMap<String, BTreeSet<String>>,
     /// Sentences about what a service's records say.
     pub remarks: Vec<String>,
     /// Repeated lines.

@@ -26,6 +26,9 @@ pub fn told(mut rows: Rows, skew_ns: u64, seen: &Rc<RefCell<Seen>>) -> Rows {
             seen.borrow_mut().service = Some(kubernetes::CALLED);
             kubernetes::rows(all, skew_ns, seen)
         }
+        (_, true) if seen.borrow().service == Some(jepsen::CALLED) => {
+            history::wrong((1, "begins another history of Jepsen's; judge one at a time".to_owned()))
+        }
         (_, true) => {
             seen.borrow_mut().service = Some(jepsen::CALLED);
             jepsen::rows(all, seen)
@@ -39,10 +42,10 @@ pub fn is_of_monitor(line: &str) -> bool {
     redis::command(line).is_some()
 }
 
-/// The rows of what `MONITOR` printed.
-pub fn of_monitor(input: impl BufRead, seen: &Rc<RefCell<Seen>>) -> Rows {
+/// The rows of what `MONITOR` printed. A lock of several servers is one on each, as with Redlock: `of` names the server.
+pub fn of_monitor(input: impl BufRead, of: Option<&str>, seen: &Rc<RefCell<Seen>>) -> Rows {
     seen.borrow_mut().service = Some(redis::CALLED);
-    redis::rows(input, seen)
+    redis::rows(input, of, seen)
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn documents(input: impl BufRead + 'static) -> impl Iterator<Item = Result<(u64,
 }
 
 fn records(line: u64, text: &str) -> Result<Vec<Row>, (u64, String)> {
-    let wrong = |what: String| (line, format!("begins a document that is no YAML, or is cut off: {what}"));
+    let wrong = |what: String| (line, format!("begins a document that is cut off or no YAML: {what}"));
     let options = serde_saphyr::options! { with_snippet: false, alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000 }, budget: serde_saphyr::budget! { max_events: 50_000_000, max_nodes: 10_000_000, max_depth: 64 } };
     let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let what = error.to_string();

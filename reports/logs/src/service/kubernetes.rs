@@ -14,7 +14,11 @@ use super::{
     history::{self, Line},
 };
 use serde_json::{Map, Value};
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 pub const CALLED: &str = "Leases or Events of Kubernetes";
 
@@ -50,6 +54,8 @@ fn is_heartbeat(fields: &Fields) -> bool {
 /// A Lease as it was at one version.
 struct Lease {
     line: u64,
+    /// `uid`, which another Lease of that name does not have.
+    uid: String,
     /// `resourceVersion`, which rises with every change.
     version: Option<u64>,
     holder: Option<String>,
@@ -87,6 +93,7 @@ impl Lease {
         }
         Ok(Lease {
             line,
+            uid: text(fields, "metadata.uid").unwrap_or_default().to_owned(),
             version: text(fields, "metadata.resourceVersion").and_then(|version| version.parse().ok()),
             holder,
             token: number("leaseTransitions")?,
@@ -128,13 +135,37 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
     seen.others += events.len() as u64;
     let mut lines = Vec::new();
     for (name, mut all) in leases {
+        let uids: BTreeSet<String> = all.iter().map(|lease| lease.uid.clone()).filter(|uid| !uid.is_empty()).collect();
+        let known = seen.leases.entry(name.clone()).or_default();
+        if !known.is_empty() && !uids.is_empty() && known.is_disjoint(&uids) {
+            let what = format!("is Lease {name}, which is another one in another file; judge each cluster on its own");
+            return Err((all[0].line, what));
+        }
+        known.extend(uids);
         if all.iter().all(|lease| lease.version.is_some()) {
             all.sort_by_key(|lease| lease.version);
             all.dedup_by_key(|lease| lease.version);
         }
+        if let Some((one, other)) = same_token(&all) {
+            seen.doubt(format!(
+                "leaseTransitions of {name} is the same for {one} and for {other}, which held it one after the other: it is no token, and a \
+                 resource that takes it for one cannot tell the two apart"
+            ));
+            all.iter_mut().for_each(|lease| lease.token = None);
+        }
         grants(&name, &all, skew_ns, &mut seen, &mut lines);
     }
     Ok(lines)
+}
+
+/// Two holders, one after the other, with the same token.
+fn same_token(all: &[Lease]) -> Option<(String, String)> {
+    let mut held = all.iter().filter_map(|lease| Some((lease.holder.as_ref()?, lease.token?)));
+    let mut last = held.next()?;
+    held.find_map(|next| {
+        let before = std::mem::replace(&mut last, next);
+        (before.0 != next.0 && before.1 == next.1).then(|| (before.0.clone(), next.0.clone()))
+    })
 }
 
 fn named(namespace: Option<&str>, name: &str) -> String {

@@ -69,11 +69,12 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-pub fn rows(input: impl BufRead, seen: &Rc<RefCell<Seen>>) -> Rows {
-    read(input, seen).map_or_else(history::wrong, history::rows)
+/// `of`: the server, if there are several.
+pub fn rows(input: impl BufRead, of: Option<&str>, seen: &Rc<RefCell<Seen>>) -> Rows {
+    read(input, of, seen).map_or_else(history::wrong, history::rows)
 }
 
-fn read(input: impl BufRead, seen: &RefCell<Seen>) -> Result<Vec<history::Line>, Wrong> {
+fn read(input: impl BufRead, of: Option<&str>, seen: &RefCell<Seen>) -> Result<Vec<history::Line>, Wrong> {
     let (mut locks, mut script, mut last) = (Locks::default(), None, None);
     for line in rows::lines(input) {
         let (number, bytes) = line?;
@@ -81,7 +82,7 @@ fn read(input: impl BufRead, seen: &RefCell<Seen>) -> Result<Vec<history::Line>,
         let line = line.trim_end();
         let Some(command) = command(line) else {
             if starts_like(line) {
-                return Err((number, "is no whole line of MONITOR; is the file cut off?".to_owned()));
+                return Err((number, "has no whole command of MONITOR; is the file cut off?".to_owned()));
             }
             // `OK`, and what redis-cli says of its connection.
             locks.others += u64::from(!line.is_empty() && line != "OK");
@@ -106,15 +107,15 @@ fn read(input: impl BufRead, seen: &RefCell<Seen>) -> Result<Vec<history::Line>,
     }
     let mut lines = Vec::new();
     for (key, ops) in &locks.keys {
-        lock::judged(key, ops, locks.scripts_are_told, &mut seen, &mut lines);
+        let key = of.map_or_else(|| key.clone(), |server| format!("{key} of {server}"));
+        lock::judged(&key, ops, locks.scripts_are_told, &mut seen, &mut lines);
     }
     Ok(lines)
 }
 
+/// May it be a part of a command's line? Only what redis-cli says of its connection is passed over.
 fn starts_like(line: &str) -> bool {
-    let (time, rest) = line.split_once(' ').unwrap_or((line, "["));
-    let digits = |text: &str| text.len() > 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-    rest.starts_with('[') && time.split_once('.').is_some_and(|(seconds, micros)| digits(seconds) && digits(micros))
+    line.starts_with(|c: char| c.is_ascii_digit()) || line.contains("] \"")
 }
 
 /// What is done to each lock.
@@ -239,6 +240,10 @@ mod tests {
         {
             assert_eq!(command(line), None, "{line}");
         }
-        assert!(starts_like("1795986412.507883 [0 127.0") && starts_like("1795986412.507883") && !starts_like("OK"));
+        assert!(
+            starts_like("1795986412.507883 [0 127.0")
+                && starts_like("x [0 a:1] \"GET\"")
+                && !starts_like("Error: closed")
+        );
     }
 }

@@ -62,6 +62,8 @@ fn leases_are_grants_and_end_by_time_or_by_release() {
     assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (3, "b", 5, 40, 1)], "")), Verdict::Safety);
     // Nobody can act beside a single holder.
     assert_eq!(verdict(&yaml(&GOOD[..2], "")), Verdict::Vacuous);
+    // A count that stays the same is no token.
+    assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (2, "b", 30, 30, 0)], "")), Verdict::Vacuous);
     // A Lease that was deleted and made again starts to count again.
     assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 3), (2, "b", 5, 5, 0)], "")), Verdict::Safety);
 }
@@ -136,7 +138,7 @@ fn what_is_wrong_with_a_lease_is_said_in_one_sentence() {
         (whole.split("spec:").next().unwrap_or_default().to_owned(), "which has no `spec`; is the file cut off?"),
         (whole.replace("  name: jobs\n", ""), "without a name"),
         (whole.replace("  holderIdentity: b\n", ""), "holds no events"),
-        (whole[..whole.len() - 3].to_owned(), "no YAML, or is cut off"),
+        (whole[..whole.len() - 3].to_owned(), "cut off or no YAML"),
     ] {
         let why = why(&text);
         assert!(why.contains(must), "{why}");
@@ -148,6 +150,28 @@ fn what_is_wrong_with_a_lease_is_said_in_one_sentence() {
             assert_ne!(judged.judgement.verdict, Verdict::Pass, "{}", &text[..end]);
         }
     }
+}
+
+#[test]
+fn files_of_several_services_are_kept_apart() {
+    let (good, bad) = (yaml(&GOOD, ""), yaml(&BAD, ""));
+    let of = |one: &str, other: &str| {
+        judged(&[("one.log", one), ("two.log", other)], &Options::default())
+            .map(|judged| judged.judgement.verdict)
+            .map_err(|why| why.what)
+    };
+    // Two watches of one Lease, and two clusters.
+    assert_eq!(of(&good, &good), Ok(Verdict::Pass));
+    assert_eq!(of(&bad, &bad), Ok(Verdict::Safety));
+    let other = good.replace("uid: 6f1c", "uid: 77ab");
+    assert!(of(&good, &other).is_err_and(|why| why.contains("judge each cluster on its own")));
+    // Of Redlock's servers, one may refuse what another grants.
+    let [one, two] = [("va", A), ("vb", B)].map(|(value, client)| {
+        monitor(&[(1, client, &format!("SET lock {value} NX PX 5000")), (2, client, "PEXPIRE lock 5000")])
+    });
+    assert_ne!(of(&one, &two), Ok(Verdict::Safety));
+    let history = operations(&[(1, "ok", "acquire", 0, "nil")], false);
+    assert!(of(&history, &history).is_err_and(|why| why.contains("judge one at a time")));
 }
 
 #[test]
@@ -340,7 +364,7 @@ fn redisson_s_lock_is_known_by_its_script() {
 fn what_is_wrong_with_monitor_is_said_in_one_sentence() {
     let lines = monitor(&[(1, A, "SET lock va NX PX 10000"), (2, A, "PEXPIRE lock 10000")]);
     for (text, must) in [
-        (lines[..lines.len() - 4].to_owned(), "no whole line of MONITOR"),
+        (lines[..lines.len() - 4].to_owned(), "no whole command of MONITOR"),
         (monitor(&[(2, A, "SET a 1 NX"), (1, A, "DEL a")]), "is before the line above it"),
         (monitor(&[(2, A, "SET a 1"), (3, A, "GET a")]), "nobody takes a lock"),
         (
