@@ -88,6 +88,13 @@ fn read(rows: Rows, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wrong> {
         let row = row?;
         let (line, fields) = (row.0, &row.1);
         first.get_or_insert(line);
+        // It may be a write. A nemesis, which is no client, has operations, too.
+        if !["type", "f", "process"].iter().all(|name| fields.contains_key(*name)) {
+            return Err((
+                line,
+                "is no operation of Jepsen's, as others of this file are; put it into a file of its own".to_owned(),
+            ));
+        }
         let Some(does) = does(word(fields, "f")).filter(|_| is_operation(&row)) else {
             seen.borrow_mut().others += 1;
             others.extend(is_operation(&row).then(|| word(fields, "f").to_owned()));

@@ -113,6 +113,13 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
     for row in rows {
         let row = row?;
         let (line, fields) = (row.0, &row.1);
+        // It may be a write.
+        if object(fields, "kind").is_none() && fields.get("type").is_none_or(|kind| kind != "BOOKMARK") {
+            return Err((
+                line,
+                "is no object of Kubernetes, as others of this file are; put it into a file of its own".to_owned(),
+            ));
+        }
         if !is_record(&row) || is_heartbeat(fields) || fields.get("type").is_some_and(|kind| kind == "DELETED") {
             seen.borrow_mut().others += 1;
             continue;

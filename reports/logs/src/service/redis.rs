@@ -13,7 +13,7 @@ use super::{
     },
     history,
 };
-use lock::{Kind, Op, Script};
+use lock::{If, Kind, Op, Script};
 use std::{cell::RefCell, collections::BTreeMap, io::BufRead, rc::Rc};
 
 pub const CALLED: &str = "what MONITOR of Redis printed";
@@ -115,7 +115,7 @@ fn read(input: impl BufRead, of: Option<&str>, seen: &RefCell<Seen>) -> Result<V
 
 /// May it be a part of a command's line? Only what redis-cli says of its connection is passed over.
 fn starts_like(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_ascii_digit()) || line.contains("] \"")
+    line.starts_with(|c: char| c.is_ascii_digit() || c == '{') || line.contains("] \"")
 }
 
 /// What is done to each lock.
@@ -175,7 +175,7 @@ impl Locks {
         // Redisson's script asks whether the key exists, and then counts in a hash.
         let counted = matches!(kind, Kind::Counted(_))
             && script.as_ref().is_some_and(|script| script.asked.borrow().contains(&key));
-        let begins = matches!(kind, Kind::Set { new: true, .. }) || counted;
+        let begins = matches!(kind, Kind::Set { only: If::Free, .. }) || counted;
         let keys = if kind == Kind::Deleted { args[1..].iter().map(|key| called(key)).collect() } else { vec![key] };
         op.kind = kind;
         let mut of_a_lock = false;
@@ -192,17 +192,20 @@ impl Locks {
 /// What a command may do to a lock.
 fn kind(name: &str, args: &[String], ns: u64) -> Option<Kind> {
     let number = |place: usize| args.get(place)?.parse::<u64>().ok();
-    let after = |length: Option<u64>, unit_ns: u64| Some(ns.saturating_add(length?.saturating_mul(unit_ns)));
     const MS: u64 = 1_000_000;
+    // Redis counts whole milliseconds, and a key has run out when its last one is over.
+    let begins_ns = ns / MS * MS + MS;
+    let after = |length: Option<u64>, unit_ns: u64| Some(begins_ns.saturating_add(length?.saturating_mul(unit_ns)));
     const S: u64 = 1_000 * MS;
     match name {
         "SET" | "GETSET" => {
             let value = args.get(2)?.clone();
-            let mut set = (false, None);
+            let mut set = (If::Always, None);
             let mut rest = args.iter().enumerate().skip(3);
             while let Some((place, word)) = rest.next() {
                 match &*word.to_ascii_uppercase() {
-                    "NX" => set.0 = true,
+                    "NX" => set.0 = If::Free,
+                    "XX" => set.0 = If::Held,
                     "EX" => set.1 = after(number(place + 1), S),
                     "PX" => set.1 = after(number(place + 1), MS),
                     "EXAT" => set.1 = Some(number(place + 1)?.saturating_mul(S)),
@@ -210,11 +213,11 @@ fn kind(name: &str, args: &[String], ns: u64) -> Option<Kind> {
                     _ => {}
                 }
             }
-            Some(Kind::Set { value, new: set.0, until_ns: set.1 })
+            Some(Kind::Set { value, only: set.0, until_ns: set.1 })
         }
-        "SETNX" => Some(Kind::Set { value: args.get(2)?.clone(), new: true, until_ns: None }),
-        "SETEX" => Some(Kind::Set { value: args.get(3)?.clone(), new: false, until_ns: after(number(2), S) }),
-        "PSETEX" => Some(Kind::Set { value: args.get(3)?.clone(), new: false, until_ns: after(number(2), MS) }),
+        "SETNX" => Some(Kind::Set { value: args.get(2)?.clone(), only: If::Free, until_ns: None }),
+        "SETEX" => Some(Kind::Set { value: args.get(3)?.clone(), only: If::Always, until_ns: after(number(2), S) }),
+        "PSETEX" => Some(Kind::Set { value: args.get(3)?.clone(), only: If::Always, until_ns: after(number(2), MS) }),
         "EXPIRE" => Some(Kind::Renewed(after(number(2), S)?)),
         "PEXPIRE" => Some(Kind::Renewed(after(number(2), MS)?)),
         "EXPIREAT" => Some(Kind::Renewed(number(2)?.saturating_mul(S))),

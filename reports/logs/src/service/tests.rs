@@ -78,9 +78,16 @@ fn each_lease_of_a_watch_is_judged_on_its_own() {
     };
     assert_eq!(verdict(&zip(of("jobs", &GOOD), of("mail", &GOOD))), Verdict::Pass);
     assert_eq!(verdict(&zip(of("jobs", &GOOD), of("mail", &BAD))), Verdict::Safety);
-    // Heartbeats of nodes are no elections.
-    let node = lease("n1", BAD[0]).replace("namespace: billing", "namespace: kube-node-lease");
-    assert_eq!(verdict(&(node + &yaml(&GOOD, ""))), Verdict::Pass);
+    // Heartbeats of nodes are no elections, and there may be many.
+    let heartbeat =
+        |n: u32| lease(&format!("n{n}"), BAD[0]).replace("namespace: billing", "namespace: kube-node-lease");
+    assert_eq!(verdict(&((0..100).map(heartbeat).collect::<String>() + &yaml(&GOOD, ""))), Verdict::Pass);
+    let many = (0..100).map(|n| lease(&format!("n{n}"), BAD[0])).collect::<String>();
+    let why =
+        judged(&[("log", &many)], &Options::default()).map(|judged| judged.judgement.verdict).map_err(|why| why.what);
+    assert!(why.is_err_and(|why| why.ends_with("--only resource=NAME")));
+    let one = judged(&[("log", &many)], &Options::default().only("resource", Some("billing/n7"))).expect("a Lease");
+    assert_eq!(one.judgement.verdict, Verdict::Vacuous);
 }
 
 #[test]
@@ -170,6 +177,13 @@ fn files_of_several_services_are_kept_apart() {
         monitor(&[(1, client, &format!("SET lock {value} NX PX 5000")), (2, client, "PEXPIRE lock 5000")])
     });
     assert_ne!(of(&one, &two), Ok(Verdict::Safety));
+    // A write in the same file would be passed over.
+    let write = "{\"t_us\":1,\"node\":\"a\",\"token\":1,\"resource\":\"r\",\"verdict\":\"ok\"}\n";
+    let event = r#"{"apiVersion":"v1","kind":"Event","reason":"LeaderElection","message":"a became leader","eventTime":"2026-05-01T10:00:00Z"}"#;
+    assert!(why(&format!("{event}\n{write}")).contains("no object of Kubernetes"));
+    let operation = r#"{"type":"ok","f":"acquire","process":0,"time":1}"#;
+    assert!(why(&format!("{operation}\n{write}")).contains("no operation of Jepsen's"));
+    assert!(why(&(monitor(&[(1, A, "SET lock va NX PX 5000")]) + write)).contains("no whole command of MONITOR"));
     let history = operations(&[(1, "ok", "acquire", 0, "nil")], false);
     assert!(of(&history, &history).is_err_and(|why| why.contains("judge one at a time")));
 }
@@ -282,6 +296,20 @@ fn locks_of_redis_follow_from_the_commands() {
         let bad = [&good[..2], &[(16, B, "SET lock vb NX PX 10000"), (18, port, "PEXPIRE lock 10000")]].concat();
         assert_eq!(verdict(&monitor(&bad)), Verdict::Safety);
     }
+    // A lock that is set only while it is held, and one that is taken in its last millisecond.
+    let set = |at: &str, words: &str| {
+        let text = monitor(&[
+            (1, A, "SET lock va NX PX 10000"),
+            (5, A, "GET lock"),
+            (8, B, words),
+            (9, B, "PEXPIRE lock 10000"),
+        ]);
+        verdict(&text.replace("08.000000", at).replace("09.000000", "12.000000"))
+    };
+    assert_eq!(set("11.000500", "SET lock vb NX PX 10000"), Verdict::Vacuous);
+    assert_eq!(set("11.002000", "SET lock vb NX PX 10000"), Verdict::Pass);
+    assert_eq!(set("11.002000", "SET lock vb XX PX 10000"), Verdict::Vacuous);
+    assert_eq!(set("08.000000", "SET lock vb XX PX 10000"), Verdict::Safety);
     // A deletes b's lock, and c takes it while b goes by it.
     let deleted = |who: &'static str| {
         let all = [

@@ -16,13 +16,21 @@ pub struct Script {
     pub asked: RefCell<BTreeSet<String>>,
 }
 
+/// Whether a key is set only in one case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum If {
+    Always,
+    Free,
+    Held,
+}
+
 /// What was done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Set, only if the key was free (`new`), until then if that was said.
+    /// Set, until then if that was said.
     Set {
         value: String,
-        new: bool,
+        only: If,
         until_ns: Option<u64>,
     },
     /// A field of the key counted up: by Redisson, the holder's name.
@@ -74,12 +82,15 @@ struct Lock<'a> {
     lines: &'a mut Vec<Line>,
 }
 
+/// How close to its end nothing tells whether a lock could be taken, nanoseconds.
+const CLOSE_NS: u64 = 1_000_000;
+
 /// Adds the grants of one lock. What the commands leave open is a doubt.
 pub fn judged(key: &str, ops: &[Op], scripts_are_told: bool, seen: &mut Seen, lines: &mut Vec<Line>) {
     let mut hosts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut clients = BTreeSet::new();
     for op in ops {
-        if let Kind::Set { value, new: true, .. } = &op.kind {
+        if let Kind::Set { value, only: If::Free, .. } = &op.kind {
             hosts.entry(value).or_default().insert(op.host());
             clients.insert(&*op.client);
         }
@@ -103,13 +114,23 @@ pub fn judged(key: &str, ops: &[Op], scripts_are_told: bool, seen: &mut Seen, li
 
 impl Lock<'_> {
     fn takes(&mut self, op: &Op) {
+        let tries = matches!(op.kind, Kind::Set { only: If::Free, .. });
+        if let Some((_, Some(until))) = &self.held
+            && tries
+            && until.abs_diff(op.ns) < CLOSE_NS
+        {
+            self.seen.doubt(format!(
+                "line {} takes {} within a millisecond of its end, and MONITOR does not say whether that worked",
+                op.line, self.key
+            ));
+        }
         if self.held.as_ref().is_some_and(|(_, until)| until.is_some_and(|until| until <= op.ns)) {
             self.held = None;
         }
         match &op.kind {
-            Kind::Set { value, new, until_ns } => {
+            Kind::Set { value, only, until_ns } => {
                 let who = if self.by_host { op.host().to_owned() } else { value.clone() };
-                if !*new || self.held.is_none() {
+                if *only == If::Always || self.held.is_some() == (*only == If::Held) {
                     self.granted(op, who, *until_ns);
                 }
             }
