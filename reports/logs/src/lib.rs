@@ -1,4 +1,4 @@
-//! Judges the log of a store or a service that someone else has written: JSON, tables or key=value pairs, with other
+//! Judges the log of a store or a service that someone else has written: JSON, YAML, EDN, tables or key=value pairs, with other
 //! names for fields and values, times in any common notation, in one file or several.
 //!
 //! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change

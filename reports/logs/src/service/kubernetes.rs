@@ -160,9 +160,28 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
             ));
             all.iter_mut().for_each(|lease| lease.token = None);
         }
+        if let Some(why) = gaps(&all) {
+            seen.doubt(format!("{why} of {name}; record all of them, with `kubectl get lease -o yaml --watch`"));
+        }
         grants(&name, &all, skew_ns, &mut seen, &mut lines);
     }
     Ok(lines)
+}
+
+/// What shows that states of a Lease are missing: a lease that was still renewed may seem to be over then.
+fn gaps(all: &[Lease]) -> Option<&'static str> {
+    let (mut near, mut far, mut changes) = (0, 0, 0);
+    for (one, next) in all.iter().zip(all.iter().skip(1)) {
+        if one.token.zip(next.token).is_some_and(|(one, next)| next > one + 1) {
+            return Some("the log lacks holders");
+        }
+        changes += usize::from(one.holder != next.holder);
+        if let (true, Some(from), Some(to)) = (one.holder == next.holder, one.renewed_ns, next.renewed_ns) {
+            let over = one.lasts_ns.is_some_and(|lasts| to > from.saturating_add(lasts));
+            (near, far) = (near + usize::from(!over), far + usize::from(over));
+        }
+    }
+    (changes > 0 && far >= near).then_some("the log seems to lack renewals")
 }
 
 /// Two holders, one after the other, with the same token.

@@ -37,8 +37,19 @@ fn leases_are_grants_and_end_by_time_or_by_release() {
     mixed = [&BAD[2..], &BAD[..3]].concat();
     assert_eq!(verdict(&yaml(&mixed, "---\n")), Verdict::Safety);
     // Renewed late, after it had run out, while nobody took it.
-    assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (2, "a", 0, 40, 0), (3, "b", 60, 60, 1)], "")), Verdict::Pass);
-    assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (2, "a", 0, 40, 0), (3, "b", 50, 50, 1)], "")), Verdict::Safety);
+    let late = |b: u32| {
+        verdict(&yaml(
+            &[(1, "a", 0, 0, 0), (2, "a", 0, 10, 0), (3, "a", 0, 40, 0), (4, "b", b, b, 1), (5, "b", b, b + 2, 1)],
+            "",
+        ))
+    };
+    assert_eq!((late(60), late(50)), (Verdict::Pass, Verdict::Safety));
+    // Looked at now and then, so that renewals are missing; and without a holder in between.
+    let seldom = [(1, "a", 0, 0, 0), (2, "a", 0, 60, 0), (3, "b", 100, 120, 1), (4, "b", 100, 180, 1)];
+    assert_eq!(verdict(&yaml(&seldom, "")), Verdict::Vacuous);
+    assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (2, "b", 60, 60, 1)], "")), Verdict::Vacuous);
+    let without = [(1, "a", 0, 0, 0), (2, "a", 0, 10, 0), (3, "c", 60, 60, 2), (4, "c", 60, 70, 2)];
+    assert_eq!(verdict(&yaml(&without, "")), Verdict::Vacuous);
     // The watch missed how b took it.
     assert_eq!(verdict(&yaml(&[(1, "a", 0, 0, 0), (3, "b", 5, 40, 1)], "")), Verdict::Safety);
     // Nobody can act beside a single holder.
