@@ -9,6 +9,8 @@ use std::io::BufRead;
 const VALUE_MAX: u64 = 1 << 20;
 /// How deep values may be nested.
 const DEPTH_MAX: u32 = 64;
+/// How much is read at once, bytes.
+const BUFFER: usize = 1 << 16;
 
 /// Does a text begin like EDN?
 pub fn begins(text: &[u8]) -> bool {
@@ -28,7 +30,7 @@ pub fn begins(text: &[u8]) -> bool {
 
 /// The maps of a text, with the line in which each begins.
 pub fn rows(input: impl BufRead + 'static) -> Rows {
-    let mut reader = Reader { input, line: 1, taken: 0, within: None };
+    let mut reader = Reader { input, buffer: Vec::new(), at: 0, line: 1, taken: 0, within: None };
     let mut over = false;
     Box::new(std::iter::from_fn(move || {
         let row = if over { None } else { reader.next().transpose() };
@@ -39,6 +41,9 @@ pub fn rows(input: impl BufRead + 'static) -> Rows {
 
 struct Reader<R> {
     input: R,
+    /// What was read, and how much of it was taken.
+    buffer: Vec<u8>,
+    at: usize,
     line: u64,
     /// Bytes of the current map so far.
     taken: u64,
@@ -54,15 +59,20 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn peek(&mut self) -> Result<Option<u8>, Wrong> {
-        match self.input.fill_buf() {
-            Ok(bytes) => Ok(bytes.first().copied()),
-            Err(error) => Err((self.line, format!("cannot be read: {error}"))),
+        if self.at == self.buffer.len() {
+            self.buffer.resize(BUFFER, 0);
+            self.at = 0;
+            match self.input.read(&mut self.buffer) {
+                Ok(read) => self.buffer.truncate(read),
+                Err(error) => return self.wrong(format!("cannot be read: {error}")),
+            }
         }
+        Ok(self.buffer.get(self.at).copied())
     }
 
     /// Takes the byte that was peeked at.
     fn skip(&mut self, byte: u8) -> Result<(), Wrong> {
-        self.input.consume(1);
+        self.at += 1;
         self.line += u64::from(byte == b'\n');
         self.taken += 1;
         if self.taken > VALUE_MAX { self.wrong(format!("is of a map of more than {VALUE_MAX} bytes")) } else { Ok(()) }
