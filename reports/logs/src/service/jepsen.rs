@@ -146,19 +146,23 @@ fn read(rows: Rows, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wrong> {
         );
         return Err((first.unwrap_or(1), what));
     }
-    let mut seen = seen.borrow_mut();
+    leaves_open(&mut seen.borrow_mut(), &mut lines, again, bare);
+    Ok(lines)
+}
+
+/// Notes what operations leave open: `again` is a process that took a lock twice, and `bare` says that tokens are whole numbers.
+fn leaves_open(seen: &mut Seen, lines: &mut [Line], again: Option<(u64, u64)>, bare: bool) {
     if let Some((line, process)) = again {
         seen.doubt(format!(
             "process {process} acquires a lock once more, on line {line}, before it has released it: only a reentrant lock allows that"
         ));
     }
-    if bare && let Some(token) = without_tokens(&mut lines) {
+    if bare && let Some(token) = without_tokens(lines) {
         seen.doubt(format!(
             "the :value {token} of :acquire comes back, so it is no fencing token, or one that was given twice; write tokens as \
              {{:fence {token}}} if they are tokens"
         ));
     }
-    Ok(lines)
 }
 
 /// Takes the tokens away if one was given to two processes: whole numbers in `:value` may be anything.

@@ -43,6 +43,7 @@ pub fn all() -> Vec<Twins> {
     all.extend(text());
     all.extend(late());
     all.extend(kubernetes());
+    all.extend(events());
     all.extend(jepsen());
     all.extend(redis());
     all
@@ -273,6 +274,15 @@ fn kubernetes() -> Vec<Twins> {
             versions(bad).map(one).concat()
         }
     };
+    vec![
+        twins("lease-watch.yaml", yaml("---\n")),
+        twins("lease-watch-bare.yaml", yaml("")),
+        twins("lease-watch.json", json("", "")),
+        twins("lease-watch-events.json", json("{\"type\": \"MODIFIED\", \"object\": ", "}")),
+    ]
+}
+
+fn events() -> Vec<Twins> {
     let events = |bad: bool, one: fn(u64, &str, &str) -> String| -> Vec<String> {
         let word = |begins| if begins { "became leader" } else { "stopped leading" };
         TURNS[usize::from(bad)].iter().map(|(s, who, begins)| one(*s, who, word(*begins))).collect()
@@ -292,10 +302,6 @@ fn kubernetes() -> Vec<Twins> {
         )
     };
     vec![
-        twins("lease-watch.yaml", yaml("---\n")),
-        twins("lease-watch-bare.yaml", yaml("")),
-        twins("lease-watch.json", json("", "")),
-        twins("lease-watch-events.json", json("{\"type\": \"MODIFIED\", \"object\": ", "}")),
         twins("events.yaml", move |bad| {
             format!(
                 "apiVersion: v1\nitems:\n{}kind: List\nmetadata:\n  resourceVersion: \"\"\n",
