@@ -1,7 +1,7 @@
 //! EDN, the notation of Clojure's data, as Jepsen writes histories: maps, one after the other or in one vector. A keyword
 //! is read as its name.
 
-use super::rows::{self, Rows};
+use super::rows::{self, Row, Rows};
 use serde_json::{Map, Value};
 use std::io::BufRead;
 
@@ -92,7 +92,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The next map, with its line.
-    fn next(&mut self) -> Result<Option<(u64, Map<String, Value>)>, Wrong> {
+    fn next(&mut self) -> Result<Option<Row>, Wrong> {
         loop {
             self.taken = 0;
             let Some(sign) = self.sign()? else {

@@ -230,7 +230,7 @@ fn grants(name: &str, all: &[Lease], skew_ns: u64, seen: &mut Seen, lines: &mut 
         if let (Some(place), Some(former)) = (held, former) {
             if goes_on {
                 // Nobody took a lease that was renewed late.
-                lines[place].until_ns = former.until_ns.map(|until| until.max(ns + 1_000));
+                lines[place].until_ns = former.until_ns.map(|until| until.max(ns.saturating_add(1_000)));
             } else if let Some(until) = former.until_ns.filter(|_| former.node != *holder) {
                 let apart = until.abs_diff(begins_ns);
                 let said = |ns: u64| format!("{}ms", ns.div_ceil(1_000_000));

@@ -144,7 +144,7 @@ impl Locks {
             "EVAL" | "EVALSHA" | "EVALSHA_RO" | "FCALL" => {
                 let keys = args.get(2).and_then(|keys| keys.parse::<usize>().ok()).unwrap_or(0);
                 let called_keys: Vec<String> = args.iter().skip(3).take(keys).map(|key| called(key)).collect();
-                let args = args.iter().skip(3 + keys).cloned().collect();
+                let args = args.iter().skip(keys.saturating_add(3)).cloned().collect();
                 let new = Rc::new(Script { client: Rc::from(*client), args, asked: RefCell::default() });
                 *script = Some(new.clone());
                 let known = called_keys.into_iter().filter(|key| self.keys.contains_key(key)).collect::<Vec<_>>();
@@ -194,15 +194,14 @@ fn kind(name: &str, args: &[String], ns: u64) -> Option<Kind> {
     let number = |place: usize| args.get(place)?.parse::<u64>().ok();
     const MS: u64 = 1_000_000;
     // Redis counts whole milliseconds, and a key has run out when its last one is over.
-    let begins_ns = ns / MS * MS + MS;
+    let begins_ns = (ns / MS * MS).saturating_add(MS);
     let after = |length: Option<u64>, unit_ns: u64| Some(begins_ns.saturating_add(length?.saturating_mul(unit_ns)));
     const S: u64 = 1_000 * MS;
     match name {
         "SET" | "GETSET" => {
             let value = args.get(2)?.clone();
             let mut set = (If::Always, None);
-            let mut rest = args.iter().enumerate().skip(3);
-            while let Some((place, word)) = rest.next() {
+            for (place, word) in args.iter().enumerate().skip(3) {
                 match &*word.to_ascii_uppercase() {
                     "NX" => set.0 = If::Free,
                     "XX" => set.0 = If::Held,

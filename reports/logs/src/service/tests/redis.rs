@@ -142,6 +142,7 @@ fn what_is_wrong_with_monitor_is_said_in_one_sentence() {
                 (3, A, "PEXPIRE a 99999999999999999999999"),
                 (4, A, "DEL"),
                 (5, A, "EVAL"),
+                (5, A, "EVAL s 18446744073709551615 a"),
                 (5, A, "SET"),
             ]),
             "",
