@@ -17,8 +17,11 @@ enum Came {
     Wrong,
 }
 
+/// Words of the book, and what they are for.
+type Row = (&'static str, fn(Came) -> bool);
+
 /// What may come of a log, as the book says it.
-const ROWS: [(&str, fn(Came) -> bool); 6] = [
+const ROWS: [Row; 6] = [
     ("right, without an option", |came| came == Came::Right(0)),
     ("right, with one option", |came| came == Came::Right(1)),
     ("right, with more options", |came| matches!(came, Came::Right(options) if options > 1)),
