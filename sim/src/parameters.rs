@@ -4,7 +4,7 @@ use protocols::{
     address::Kind,
     copies::Copies,
     election::{
-        Protocol, Timer,
+        Protocol, Timer, raft_core,
         rules::{Manner, Rules},
     },
     fence::checks::Fencing,
@@ -68,7 +68,12 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
     }
-    if plan.read_lease {
+    let guard = protocol.and_then(|p| raft_core::guard(&plan.resolved(p)));
+    if let Some((lease, bound)) = guard.filter(|_| plan.read_lease) {
+        let (lease, bound) = (lease / MILLISECOND, bound / MILLISECOND);
+        let words = format!("LeaseGuard, {lease} ms from each committed entry; wall clocks at most {bound} ms wrong");
+        rows.push(pair("read lease", words));
+    } else if plan.read_lease {
         let words = protocol.and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
         rows.push(pair(
             "read lease",
