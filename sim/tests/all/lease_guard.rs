@@ -56,7 +56,8 @@ fn no_read_is_stale_while_clocks_are_as_declared() {
         let Ok(_) = scenario.compile(&params, raft(), 0) else { continue };
         for seed in 0..2 {
             let judgement = run(&plan(scenario, &params, seed)).judgement;
-            let broken: Vec<_> = judgement.violated().collect();
+            // Without `check-quorum` a leader that has lost its majority leads on, which some scenarios are about.
+            let broken: Vec<_> = judgement.violated().filter(|name| *name != "vacuity").collect();
             let may = scenario::promise(scenario, raft(), &params) != Promise::Holds;
             assert!(broken.is_empty() || may, "{}, seed {seed}: {broken:?}", scenario.name);
             (runs, reads) = (runs + 1, reads + judgement.metrics.reads_answered);
