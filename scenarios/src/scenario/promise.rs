@@ -62,6 +62,11 @@ pub fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pr
 }
 
 fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
+    // LeaseGuard's new leader waits for as long as its wall clock is behind that of the former one.
+    let guards = raft_core::guard(&params.resolved(protocol)).is_some();
+    if guards && (scenario.hazard == hazard::CLOCK_STEPS || !params.lease_covers_reads(protocol)) {
+        return Live::May;
+    }
     let nobody = match scenario.hazard {
         leader_cannot_work::HAZARD => !leader_cannot_work::is_noticed(scenario, protocol, params),
         // In a queue everybody waits for a node that its owner has forgotten.
