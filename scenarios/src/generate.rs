@@ -38,6 +38,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use protocols::{
+    bug::Bug,
     election::{self, Hazard, Promise, Protocol, hazard},
     fence::checks::Fencing,
     history::FaultKind,
@@ -71,6 +72,15 @@ pub struct Choice {
     pub fencing: Fencing,
     /// The number of groups; the faults are about the first.
     pub groups: u16,
+    /// The known bugs to switch on, in plans of the protocols that have them.
+    pub bugs: Vec<&'static Bug>,
+}
+
+impl Choice {
+    /// The ids of the bugs that this protocol has.
+    pub fn bugs_of(&self, protocol: &str) -> Vec<String> {
+        self.bugs.iter().filter(|bug| bug.concerns(protocol)).map(|bug| bug.id.to_owned()).collect()
+    }
 }
 
 impl Default for Choice {
@@ -83,6 +93,7 @@ impl Default for Choice {
             nodes: None,
             fencing: Fencing::On,
             groups: 1,
+            bugs: Vec::new(),
         }
     }
 }
@@ -134,7 +145,7 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     let last = choice.protocols.len().saturating_sub(1) as u64;
     let place = streams::between(&mut streams::stream(seed, streams::SWARM), 0, last);
     let plan = drawn.plan(choice.protocols[place as usize], seed, choice.fencing);
-    Plan { groups: choice.groups, ..plan }
+    Plan { groups: choice.groups, bugs: choice.bugs_of(&plan.protocol), ..plan }
 }
 
 /// The promise of the plan's protocol in it: the one about no hazard if the plan has none, otherwise the one about any.
