@@ -27,25 +27,28 @@ pub fn nights(nights: &[Value], command: &dyn Fn(&str) -> String) -> Index {
     let Some(last) = nights.last() else { return Index::default() };
     let open = list(&last["open"]);
     let seeds: u64 = nights.iter().map(|night| number(&night["runs"])).sum();
-    let verdict = match &last["worthless"] {
-        Value::Null if open.is_empty() => "No failure is open".to_owned(),
-        Value::Null => format!("{} open", count(open.len() as u64, "failure")),
-        why => format!("The last night is worthless: {}", text(why)),
+    let moved = list(&last["moved"]);
+    let verdict = match (&last["worthless"], open.len(), moved.len()) {
+        (Value::Null, 0, 0) => "No failure is open".to_owned(),
+        (Value::Null, 0, moved) => format!("No failure is open, and {} moved", count(moved as u64, "figure")),
+        (Value::Null, open, _) => format!("{} open", count(open as u64, "failure")),
+        (why, ..) => format!("The last night is worthless: {}", text(why)),
     };
+    let interrupted = if last["interrupted"] == true { "; the last night was interrupted" } else { "" };
     let notes = [
         format!(
             "The last night ended on {}, with version {} at {}",
             day(&last["ended"]),
             text(&last["version"]),
-            text(&last["commit"])
+            commit(last)
         ),
         format!("{}, {} in all", count(nights.len() as u64, "night"), count(seeds, "seed")),
     ];
-    let moved = list(&last["moved"]).iter().map(|moved| format!("Moved: {}", text(moved)));
+    let moved = moved.iter().map(|moved| format!("Moved: {}", text(moved)));
     Index {
         title: "Nights of sweep swarm".to_owned(),
         bad: number(&last["exit"]) != 0,
-        verdict,
+        verdict: verdict + interrupted,
         notes: notes.into_iter().chain(moved).collect(),
         stories: open.iter().map(|open| story(open, command)).collect(),
         tables: vec![figures(nights, last), fixed(nights), all(nights)],
@@ -106,7 +109,7 @@ fn fixed(nights: &[Value]) -> Table {
             let days = [day(&fixed["since"]), day(&night["ended"])].map(Value::from);
             let [since, on] = days;
             let violated = words(&failure["violated"]).into();
-            vec![failure["protocol"].clone(), failure["seed"].clone(), violated, since, on, night["commit"].clone()]
+            vec![failure["protocol"].clone(), failure["seed"].clone(), violated, since, on, commit(night).into()]
         })
     });
     let kind = |label| Column::new(label, if label == "seed" { "number" } else { "text" });
@@ -131,10 +134,11 @@ fn all(nights: &[Value]) -> Table {
     let row = |night: &Value| {
         let of = |name: &str| night[name].clone();
         let long = |name: &str| Value::from(list(&night[name]).len());
-        let [version, commit, protocols, options] = ["version", "commit", "protocols", "options"].map(of);
+        let [version, protocols, options] = ["version", "protocols", "options"].map(of);
         let (first, runs, broken) = (night["seeds"][0].clone(), of("runs"), of("broken"));
         let [fixed, open] = ["fixed", "open"].map(long);
         let ended = text(&night["ended"]).into();
+        let commit = commit(night).into();
         vec![ended, version, commit, protocols, options, first, runs, broken, fixed, open, of("exit"), of("worthless")]
     };
     Table { title: "Nights".to_owned(), columns, rows: nights.iter().rev().map(row).collect() }
@@ -142,6 +146,11 @@ fn all(nights: &[Value]) -> Table {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The first letters of a commit, as Git abbreviates it.
+fn commit(night: &Value) -> String {
+    text(&night["commit"]).chars().take(10).collect()
 }
 
 /// The day of a time.

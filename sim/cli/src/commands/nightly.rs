@@ -198,11 +198,11 @@ fn add(
     let kept = night.add(&swept, seconds);
     let folder = out.join(nightly::FAILURES);
     if !kept.is_empty() {
-        fs::create_dir_all(&folder).map_err(FileError::of("make", &folder))?;
+        fs::create_dir_all(&folder).map_err(FileError::of("make", &folder)).map_err(unwritten)?;
     }
     for open in kept {
         if let Some(plan) = &open.failure.plan {
-            artifacts::save(&out.join(&open.file), &nightly::capsule(swarm, plan))?;
+            artifacts::save(&out.join(&open.file), &nightly::capsule(swarm, plan)).map_err(unwritten)?;
         }
         night.open.push(open);
     }
@@ -214,7 +214,12 @@ fn replace(file: &Path, text: &str) -> Result<(), Stop> {
     let aside = file.with_extension("new");
     let written = artifacts::save(&aside, text);
     let written = written.and_then(|()| fs::rename(&aside, file).map_err(FileError::of("write", file)));
-    written.map_err(|why| Stop::harness(why.to_string()))
+    written.map_err(unwritten)
+}
+
+/// The night's results could not be written: it may be run again.
+fn unwritten(why: FileError) -> Stop {
+    Stop::harness(why.to_string())
 }
 
 /// The command that repeats a failure.
@@ -244,7 +249,8 @@ fn told(night: &Night, out: &Path, show: Show) -> String {
                 retried => format!("{} run again, {} fixed; ", count(*retried, "earlier failure"), fixed.len()),
             };
             let new = count(*runs, "new seed");
-            format!("{again}the canary failed, as it must; {new}, {from}..{to}: {broken} broken\n")
+            let end = if night.interrupted { "INTERRUPTED; " } else { "" };
+            format!("{end}{again}the canary failed, as it must; {new}, {from}..{to}: {broken} broken\n")
         }
     };
     night.moved.iter().for_each(|moved| text += &format!("MOVED {moved}\n"));
