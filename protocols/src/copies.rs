@@ -14,11 +14,13 @@
 //! | `message.rs` | the messages between copies |
 //! | `primary.rs` | what the leader's copy knows of the others, and how these apply its entries |
 //! | `taking_over.rs` | what a leader's copy asks first in majority mode, and a copy's answers to a deposed one |
-//! | `replica.rs` | one copy |
+//! | `guard.rs` | LeaseGuard: leases for reads, from the log |
+//! | `replica.rs` | one copy; `replica/committing.rs`: what it decides and when that is committed |
 //! | `holder.rs` | a candidate and its copy, as one core |
 //! | `drill.rs` | copies under faults, which sweeps run before anything else |
 
 pub mod drill;
+mod guard;
 mod holder;
 mod log;
 mod message;
@@ -27,6 +29,7 @@ mod primary;
 mod replica;
 mod taking_over;
 
+pub use guard::{Guard, UNEQUAL_LEASES};
 pub use holder::{Holder, Seat};
 pub use log::{Disk, Durable};
 pub use mode::Copies;

@@ -254,6 +254,9 @@ pub const VARIED: [&Protocol; 5] = [
     &redlock::from_sending::PROTOCOL,
 ];
 
+/// Protocols whose nodes may compare their wall clocks, by design or by a bug.
+pub const COMPARES_WALL_CLOCKS: [&Protocol; 2] = [&db_row_node_clock::PROTOCOL, &k8s::PROTOCOL];
+
 /// The protocol called `name` that wraps or varies another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {
     let varied = VARIED.into_iter().find(|protocol| protocol.name == name);

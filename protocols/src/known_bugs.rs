@@ -3,6 +3,7 @@
 use crate::{
     address,
     bug::Bug,
+    copies,
     election::{
         back_off, consul, dynamodb_lock, etcd, k8s, kafka_zk_controller, kraft, pg_advisory, raft_core, redis_common,
         redis_lease, stonith, zookeeper,
@@ -49,6 +50,7 @@ crate::registry! {
         &raft_core::WRITES_DURING_TRANSFER,
         &raft_core::ANSWERS_BEFORE_SYNC,
         &raft_core::IDENTITY_COPIED,
+        &copies::UNEQUAL_LEASES,
         &stonith::NO_QUORUM,
         &stonith::ACCEPTED_IS_STOPPED,
         &node::RELEASED_BEFORE_JOINED,

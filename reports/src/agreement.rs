@@ -71,7 +71,7 @@ pub(crate) struct Validation {
 impl Validation {
     pub(crate) fn new(header: Option<&Header>) -> Self {
         let (shown, of_log) = (Shown::by(header), header.is_none());
-        Validation { shown, of_log, state: State::default(), steps: 0, broken: None }
+        Validation { shown, of_log, state: State::new(header), steps: 0, broken: None }
     }
 
     pub(crate) fn observe_all(&mut self, events: &[Event]) {

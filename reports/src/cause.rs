@@ -13,6 +13,7 @@ use crate::{
     words::{count, duration, grouped},
 };
 use protocols::{
+    election::{self, Protocol},
     fence::checks::Fencing,
     history::{FaultKind, Header},
 };
@@ -181,8 +182,13 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> Sentence {
     }
 }
 
-/// A sentence that the new leader's clock was ahead by at least a lease, if it was.
+/// A sentence that the new leader's clock was ahead by at least a lease, if it was, and if that can matter: programs may
+/// compare wall clocks, and of our protocols some do.
 fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<Sentence> {
+    let compare = |protocol: &Protocol| election::COMPARES_WALL_CLOCKS.iter().any(|known| known.name == protocol.name);
+    if !election::find(&header?.protocol).is_none_or(compare) {
+        return None;
+    }
     let of = |i: usize| {
         let node = model.incarnations[i].node;
         let clock = model.clocks.iter().rfind(|clock| clock.node == node && clock.t <= c.from)?;

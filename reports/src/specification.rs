@@ -72,6 +72,8 @@ pub struct State {
     leading: Vec<(Incarnation, ByResource<bool>)>,
     /// Whether resources are sealed at all.
     seals: bool,
+    /// Whether a leader writes before its seal is in effect, since both are entries of one log.
+    deferred: bool,
     resources: ByResource<Known>,
 }
 
@@ -95,6 +97,11 @@ impl Default for Known {
 }
 
 impl State {
+    /// Before the first event of a history with this header.
+    pub fn new(header: Option<&Header>) -> State {
+        State { deferred: header.is_some_and(|header| header.deferred_commit), ..State::default() }
+    }
+
     /// Is this a step from here?
     ///
     /// # Errors
@@ -165,7 +172,7 @@ impl State {
             Step::Stop(by) => self.leading.retain(|(leader, _)| *leader != by),
             Step::Crash(node) => self.leading.retain(|(leader, _)| leader.node != node),
             Step::Seal { resource, by, read } => {
-                self.seals = true;
+                self.seals = !self.deferred;
                 for (_, sealed) in self.leading.iter_mut().filter(|(leader, _)| *leader == by) {
                     *sealed.at(resource) = true;
                 }

@@ -13,7 +13,7 @@ use protocols::{
     address,
     bug::Bug,
     copies::Copies,
-    election::{self, Protocol},
+    election::{self, Protocol, raft_core},
     fence::checks::{ChargeCheck, Fencing},
     service::Service,
     sharding::Placement,
@@ -277,11 +277,11 @@ impl Params {
     /// True if no read from memory can be stale while clocks drift only as far as these parameters allow and nobody
     /// sets them.
     pub fn lease_covers_reads(&self, protocol: &Protocol) -> bool {
-        let bound = read_lease::bound(
-            protocol,
-            &self.bounded_timings(protocol).resolved_with(self.set.values(protocol.name)),
-            &self.network(),
-        );
+        let timings = self.bounded_timings(protocol).resolved_with(self.set.values(protocol.name));
+        if let Some((_, clock_bound)) = raft_core::guard(&timings) {
+            return read_lease::guard_holds(clock_bound, self.clock_skew_ms, self.clock_drift_ppm);
+        }
+        let bound = read_lease::bound(protocol, &timings, &self.network());
         bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 

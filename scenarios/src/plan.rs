@@ -338,6 +338,7 @@ impl Plan {
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
             resources: self.resources(topology.works()),
             copies: self.copies,
+            deferred_commit: election::raft_core::guard(&self.resolved(protocol)).is_some(),
             address: self.address.map(|address| address.kind),
             placement: self.placement,
             groups: self.groups,

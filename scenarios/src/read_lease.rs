@@ -10,7 +10,10 @@
 //! clocks for leases; Gray and Cheriton, "Leases" (SOSP 1989), §5, which subtracts the clocks' error from the lease.
 
 use crate::plan::{Network, PPM_MAX, Plan};
-use protocols::{election, election::Protocol, types::MICROSECOND};
+use protocols::{
+    election::{self, Protocol, raft_core},
+    types::{MICROSECOND, MILLISECOND},
+};
 
 /// The least duration of a takeover beyond the wait, in one-way latencies: the leader's last request, a vote or grant,
 /// a seal and its answer, the successor's first answer to a client, and that client's question to the former leader.
@@ -45,9 +48,20 @@ pub fn bound(protocol: &Protocol, timings: &election::Timings, network: &Network
     Some(Bound { leader, others, takeover, holds_up_to_ppm: holds(0).then_some(low) })
 }
 
-/// The bound of a plan whose reads are answered from memory.
+/// The bound of a plan whose reads are answered from memory. None for LeaseGuard, which compares wall clocks.
 pub fn of_plan(plan: &Plan, protocol: &Protocol) -> Option<Bound> {
-    bound(protocol, &plan.resolved(protocol), &plan.network).filter(|_| plan.read_lease)
+    let timings = plan.resolved(protocol);
+    bound(protocol, &timings, &plan.network).filter(|_| plan.read_lease && raft_core::guard(&timings).is_none())
+}
+
+/// Clocks drift for no longer than this in a run that is not asked to be longer, milliseconds.
+const DRIFTS_FOR_MS: u64 = 60_000;
+
+/// Whether wall clocks stay within LeaseGuard's bound, nanoseconds, if they begin this many milliseconds wrong at most,
+/// drift by this many parts per million, and nobody sets them.
+pub fn guard_holds(clock_bound: u64, skew_ms: u64, drift_ppm: u64) -> bool {
+    let drift = u128::from(drift_ppm) * u128::from(DRIFTS_FOR_MS);
+    u128::from(skew_ms) * u128::from(MILLISECOND) + drift <= u128::from(clock_bound)
 }
 
 impl Bound {
@@ -78,7 +92,6 @@ fn safe(leader: u64, others: u64, takeover: u64, ppm: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocols::types::MILLISECOND;
 
     #[test]
     fn without_a_takeovers_time_it_is_the_textbooks_ratio() {
@@ -94,6 +107,13 @@ mod tests {
         let (lease, takeover) = (3_000 * MILLISECOND, 1_200 * MICROSECOND);
         // d ≈ m / (L + T).
         assert!(safe(lease, lease, takeover, 199) && !safe(lease, lease, takeover, 201));
+    }
+
+    #[test]
+    fn wall_clocks_stay_within_the_bound_with_their_skew_and_their_drift() {
+        // 100 ppm are 6 ms a minute.
+        assert!(guard_holds(206 * MILLISECOND, 200, 100) && !guard_holds(206 * MILLISECOND, 200, 101));
+        assert!(!guard_holds(206 * MILLISECOND, 201, 100) && guard_holds(0, 0, 0));
     }
 
     #[test]

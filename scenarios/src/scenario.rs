@@ -255,7 +255,7 @@ impl Scenario {
         // Validated first, so that no scenario computes with invalid durations. A scenario may have groups of its own
         // to place.
         let placement = params.placement.filter(|_| params.groups > 1);
-        let checked = Params { placement, ..params.clone() };
+        let checked = Params { placement, copies: diverging_copies::copies(self, params), ..params.clone() };
         let mut checked = checked.plan(self.name, protocol, seed, 1_000);
         program::fit(&mut checked, protocol);
         checked.validate_among(&known)?;

@@ -4,6 +4,7 @@
 //! of the plans, since a person can read and change it, and a thousand plans would take megabytes. Each cell of the
 //! numbers has a digest of its plans, so that a change of the numbers shows whether the plans changed or their results.
 
+mod answers;
 mod drawn;
 mod frontiers;
 mod measure;

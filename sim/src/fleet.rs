@@ -10,13 +10,13 @@ use crate::{
 use protocols::{
     address::{Claim, Directory, Resolver},
     bug::Bugs,
-    copies::{Disk as CopyDisk, Holder, Seat},
+    copies::{Disk as CopyDisk, Guard, Holder, Seat},
     core::{Core, Input, TimerId},
     division::Division,
     election::{
         Protocol, Setup,
         k8s::{ONE_IDENTITY_TWICE, SAME_HOST},
-        raft_core::{COPIED, IDENTITY_COPIED},
+        raft_core::{self, COPIED, IDENTITY_COPIED},
     },
     elector::ServiceOutput,
     fence::{
@@ -234,7 +234,9 @@ impl Fleet {
     fn seat(&self, node: NodeId) -> Option<Seat> {
         let (mode, copies) = (self.plan.copies?, self.disks.len() as u16);
         let (disk, told) = (self.disks.get(node.index())?.clone(), self.told.clone());
-        Some(Seat { node, copies, mode, disk, told })
+        let guard = raft_core::guard(&self.plan.resolved_of(node, self.protocol));
+        let guard = guard.map(|(lease, bound)| Guard::new(node, lease, bound, self.plan.read_lease, &self.bugs));
+        Some(Seat { node, copies, mode, disk, told, guard })
     }
 
     fn candidate(&self, node: NodeId) -> Main {
@@ -317,8 +319,12 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let starts = with(|world| world.process(env.node).starts) - 1;
     // A node with a copy writes to its copy.
     let store = told.copy.as_ref().map_or(topology.store(), |seat| seat.node);
-    let (tick, read_lease) = (plan.load.tick_ms * MILLISECOND, plan.read_lease);
-    let silence = plan.network.store_silence_ms() * MILLISECOND;
+    let tick = plan.load.tick_ms * MILLISECOND;
+    // With LeaseGuard the copy knows whether a lease allows an answer, and owes its answers to writes until an earlier
+    // lease has ended.
+    let guarded = told.copy.as_ref().and_then(|seat| seat.guard.as_ref());
+    let read_lease = plan.read_lease && guarded.is_none();
+    let silence = plan.network.store_silence_ms() * MILLISECOND + guarded.map_or(0, Guard::longest_wait);
     let place = Place { node: env.node, store, starts, tick, silence, read_lease };
     let node = |group: u16| -> Box<dyn Core> {
         let setup = Setup {

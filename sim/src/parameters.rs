@@ -4,7 +4,7 @@ use protocols::{
     address::Kind,
     copies::Copies,
     election::{
-        Protocol, Timer,
+        Protocol, Timer, raft_core,
         rules::{Manner, Rules},
     },
     fence::checks::Fencing,
@@ -68,13 +68,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         let how = if plan.read_lease { "answered from the leader's memory" } else { "answered through the store" };
         rows.push(pair("reads", format!("{} a second, {how}", plan.load.reads_per_s)));
     }
-    if plan.read_lease {
-        let words = protocol.and_then(|p| read_lease::of_plan(plan, p)).map(|bound| bound.words());
-        rows.push(pair(
-            "read lease",
-            words.unwrap_or_else(|| "never expires on its clock: nothing bounds it".to_owned()),
-        ));
-    }
+    rows.extend(plan.read_lease.then(|| pair("read lease", read_lease_of(plan, protocol))));
     rows.extend(plan.service_members.iter().map(|(service, count)| pair(service, format!("{count} members"))));
     rows.extend(works(plan));
     rows.extend(plan.bugs.iter().map(|bug| pair("bug", bug.clone())));
@@ -88,6 +82,15 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+fn read_lease_of(plan: &Plan, protocol: Option<&Protocol>) -> String {
+    if let Some((lease, bound)) = protocol.and_then(|protocol| raft_core::guard(&plan.resolved(protocol))) {
+        let (lease, bound) = (lease / MILLISECOND, bound / MILLISECOND);
+        return format!("LeaseGuard, {lease} ms from each committed entry; wall clocks at most {bound} ms wrong");
+    }
+    let words = protocol.and_then(|protocol| read_lease::of_plan(plan, protocol)).map(|bound| bound.words());
+    words.unwrap_or_else(|| "never expires on its clock: nothing bounds it".to_owned())
 }
 
 fn network_of(plan: &Plan) -> String {

@@ -2,8 +2,10 @@
 //! lost, drawn from a seed. Acknowledged writes must stay, and reads must not be stale. Sweeps run [`drill`] before
 //! anything else.
 
-use super::{log::Disk, message::Message, mode::Copies, replica::Replica};
+use super::{guard::Guard, log::Disk, message::Message, mode::Copies, replica::Replica};
 use crate::{
+    bug::Bugs,
+    clock::Now,
     core::Output,
     fence::{checks::Fencing, ledger::Fence},
     history::Kind,
@@ -18,17 +20,18 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-/// Drills copies in majority mode, including an even number of them, under faults and after them.
+/// Drills copies in majority mode, including an even number of them, under faults and after them; with LeaseGuard, too.
 ///
 /// # Panics
 /// If an acknowledged write is gone, a read is stale, a copy follows an older primary, or nothing is acknowledged any
 /// more; the message says which.
 pub fn drill() {
-    for copies in [3, 4, 5] {
+    for (copies, guarded) in [(3, false), (4, false), (5, false), (3, true), (5, true)] {
         for seed in 0..6 {
-            let mut fleet = Fleet::new(copies, seed);
+            let mut fleet = Fleet::new(copies, seed, guarded);
             (0..2_000).for_each(|_| fleet.step(true));
             assert!(fleet.promoted > 5, "{copies} copies: only {} primaries", fleet.promoted);
+            assert!(!guarded || fleet.at_once > 100, "{copies} copies: {} reads at once", fleet.at_once);
             (0..50).for_each(|_| fleet.step(false));
             let before = fleet.acknowledged.len();
             (0..400).for_each(|_| fleet.step(false));
@@ -41,9 +44,15 @@ pub fn drill() {
 }
 
 const RESOURCE: Resource = Resource(0);
+/// The wall clocks' readings at the start.
+const START: u64 = 1_000;
 /// After how many steps an unanswered leader asks again, and how often a primary sends a heartbeat.
 const AGAIN: u64 = 20;
 const BEAT: u64 = 5;
+/// LeaseGuard's lease, and how wrong clocks are at most.
+const LEASE: u64 = 100;
+/// See [`LEASE`].
+const CLOCK_BOUND: u64 = 10;
 
 /// A leader's own view.
 struct Leader {
@@ -67,28 +76,42 @@ struct Fleet {
     under_way: BTreeMap<(u64, u64), (NodeId, NodeId, Message)>,
     /// Who wrote each acknowledged number.
     acknowledged: BTreeMap<u64, Incarnation>,
-    /// The last acknowledged number when each read was requested.
+    /// The highest number that a read has told.
+    told: u64,
+    /// The last number that anybody had been told when each read was requested.
     reads: BTreeMap<u64, u64>,
     read: u64,
+    /// With LeaseGuard: the error of each node's wall clock, plus the bound.
+    clocks: Vec<u64>,
+    /// How many reads were answered without asking other copies.
+    at_once: u64,
     promoted: u64,
 }
 
 impl Fleet {
-    fn new(count: u16, seed: u64) -> Fleet {
+    fn new(count: u16, seed: u64, guarded: bool) -> Fleet {
         let disks: Vec<Disk> = (0..count).map(|_| Disk::new(vec![Fencing::On.checks()])).collect();
         let told = Arc::<AtomicU64>::default();
-        let copy =
-            |(own, disk): (u16, &Disk)| Replica::new(NodeId(own), count, Copies::Majority, disk.clone(), told.clone());
+        let copy = |(own, disk): (u16, &Disk)| {
+            let guard = guarded.then(|| Guard::new(NodeId(own), LEASE, CLOCK_BOUND, true, &Bugs::default()));
+            Replica::new(NodeId(own), count, Copies::Majority, disk.clone(), told.clone(), guard)
+        };
+        let mut random = Random::new(seed);
+        let clocks =
+            disks.iter().map(|_| if guarded { random.next_u64() % (2 * CLOCK_BOUND + 1) } else { 0 }).collect();
         Fleet {
             copies: (0..count).zip(&disks).map(copy).collect(),
             leaders: disks.iter().map(|_| None).collect(),
             disks,
-            random: Random::new(seed),
+            random,
             now: 0,
             token: 0,
             sent: 0,
             under_way: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
+            told: 0,
+            clocks,
+            at_once: 0,
             reads: BTreeMap::new(),
             read: 0,
             promoted: 0,
@@ -115,6 +138,10 @@ impl Fleet {
         self.acknowledged.last_key_value().map_or(0, |(seq, _)| *seq)
     }
 
+    fn clock(&self, own: usize) -> Now {
+        Now { mono: self.now, wall: START + self.now + self.clocks[own] - CLOCK_BOUND }
+    }
+
     /// Elects a new leader. A former one carries on for a while, and may be cut off meanwhile.
     fn elect(&mut self) {
         let (count, now) = (self.copies.len() as u64, self.now);
@@ -139,6 +166,8 @@ impl Fleet {
                 self.leaders[own] = None;
             }
             let standing = self.standing(own);
+            let now = self.clock(own);
+            self.copies[own].at(now);
             self.copies[own].settle(&standing);
             let mut out = Vec::new();
             if self.now % BEAT == 0 {
@@ -159,7 +188,7 @@ impl Fleet {
     fn lead(&mut self, own: usize) {
         // Writes are rare, since only an idle leader can take an old number for the last one.
         let (reads, writes) = (self.one_in(6), self.one_in(12));
-        let (now, last) = (self.now, self.last());
+        let (now, last) = (self.now, self.last().max(self.told));
         let Some(leader) = &mut self.leaders[own] else { return };
         let Incarnation { token, generation, .. } = leader.by;
         let mut asks = Vec::new();
@@ -190,6 +219,7 @@ impl Fleet {
         for message in asks {
             let mut out = Vec::new();
             self.copies[own].asked(message, &mut out);
+            self.at_once += out.iter().filter(|output| is_read(output)).count() as u64;
             self.carry_out(own, out);
         }
     }
@@ -237,7 +267,12 @@ impl Fleet {
             }
             ToLeader::StoreIs { request, verdict: WriteVerdict::Ok, seq, .. } => {
                 let least = self.reads.remove(&request.number).unwrap_or(0);
-                assert!(seq >= least, "{seq} is read, and {least} was acknowledged before it was asked for");
+                assert!(
+                    seq >= least,
+                    "{seq} is read, and {least} was told before it was asked for; clocks {:?}",
+                    self.clocks
+                );
+                self.told = self.told.max(seq);
             }
             _ => {}
         }
@@ -278,6 +313,8 @@ impl Fleet {
             _ => None,
         };
         let (standing, mut out) = (self.standing(own), Vec::new());
+        let now = self.clock(own);
+        self.copies[own].at(now);
         self.copies[own].told(from, message, &standing, &mut out);
         if let Some(token) = by.filter(|token| *token < promised) {
             assert_eq!(self.disks[own].open().len(), length, "a copy that has promised {promised} follows {token}");
@@ -287,4 +324,8 @@ impl Fleet {
         }
         self.carry_out(own, out);
     }
+}
+
+fn is_read(output: &Output) -> bool {
+    matches!(output, Output::Send { message: ToLeader::StoreIs { verdict: WriteVerdict::Ok, .. }, .. })
 }

@@ -1,7 +1,7 @@
 //! A candidate and its copy, as one core. The candidate's store is its own node, so its messages to the store go to the
 //! copy over loopback; copies exchange messages alongside the candidates'.
 
-use super::{log::Disk, message::Message, mode::Copies, replica::Replica};
+use super::{guard::Guard, log::Disk, message::Message, mode::Copies, replica::Replica};
 use crate::{
     clock::Now,
     core::{Core, Input, Output, TimerId},
@@ -27,6 +27,8 @@ pub struct Seat {
     pub disk: Disk,
     /// In majority mode: how far the history has recorded the log. The copies share it, but it does not influence them.
     pub told: Arc<AtomicU64>,
+    /// Its settings for LeaseGuard, if that is on.
+    pub guard: Option<Guard>,
 }
 
 /// A candidate and its copy.
@@ -36,15 +38,16 @@ pub struct Holder {
     copy: Replica,
     /// The first timer id after the elector's and the works'.
     beat: TimerId,
-    beating: bool,
+    /// When that fires, by the monotonic clock; `None` if it is not set.
+    beats_at: Option<u64>,
 }
 
 impl Holder {
     /// A candidate with these works, whose store is its own node; and its copy.
     pub fn new(node: Node, seat: Seat, works: &Works) -> Self {
-        let Seat { node: me, copies, mode, disk, told } = seat;
-        let copy = Replica::new(me, copies, mode, disk, told);
-        Holder { node, me, copy, beat: Node::timers(works), beating: false }
+        let Seat { node: me, copies, mode, disk, told, guard } = seat;
+        let copy = Replica::new(me, copies, mode, disk, told, guard);
+        Holder { node, me, copy, beat: Node::timers(works), beats_at: None }
     }
 
     fn take(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
@@ -57,7 +60,7 @@ impl Holder {
                 Err(message) => Input::Peer { from, message },
             },
             Input::Timer(id) if id == self.beat => {
-                self.beating = false;
+                self.beats_at = None;
                 return self.copy.beat(out);
             }
             input => input,
@@ -80,11 +83,19 @@ fn is_asked(message: &ToLeader) -> bool {
 
 impl Core for Holder {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        self.copy.at(now);
         self.take(now, input, out);
         self.copy.settle(&self.node.standing());
-        if self.copy.beats() && !self.beating {
-            self.beating = true;
-            out.push(Output::SetTimer { id: self.beat, at: now.mono + BEAT });
+        if !self.copy.beats() {
+            return;
+        }
+        let every = self.copy.looks_every().map_or(BEAT, |every| every.min(BEAT));
+        let next = self.beats_at.unwrap_or(now.mono + every);
+        // What waits for the end of an earlier lease is committed at once then.
+        let next = self.copy.commits_from().map_or(next, |at| at.min(next));
+        if self.beats_at != Some(next) {
+            self.beats_at = Some(next);
+            out.push(Output::SetTimer { id: self.beat, at: next });
         }
     }
 }

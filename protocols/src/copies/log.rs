@@ -21,6 +21,16 @@ use std::{
 pub struct Entry {
     pub by: Incarnation,
     pub what: What,
+    pub stamp: Stamp,
+}
+
+/// With LeaseGuard: when an entry was made, as an interval of true time by its leader's wall clock, and the lease that
+/// it gives once it is committed; nanoseconds. Without, all 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Stamp {
+    pub earliest: u64,
+    pub latest: u64,
+    pub lease: u64,
 }
 
 /// An entry's content.
@@ -29,6 +39,8 @@ pub enum What {
     Seal(Resource),
     /// The write is applied, or used up its number.
     Write(Write),
+    /// It only extends the leader's lease.
+    Nothing,
 }
 
 /// An uninterrupted run of one leadership's entries.
@@ -111,13 +123,12 @@ impl Durable {
 
     /// Has the ledgers decide on a message of the copy's own leader; what they accept becomes the log's next entry.
     /// `None` if the message is not for a store.
-    pub fn decide(&mut self, by: Incarnation, message: Message) -> Option<Decision> {
-        let what = match message {
-            Message::Seal { resource, .. } => What::Seal(resource),
-            Message::Write(write) => What::Write(write),
+    pub fn decide(&mut self, by: Incarnation, message: Message, stamp: Stamp) -> Option<Decision> {
+        let (what, resource) = match message {
+            Message::Seal { resource, .. } => (What::Seal(resource), resource.index()),
+            Message::Write(write) => (What::Write(write), write.resource.index()),
             _ => return None,
         };
-        let resource = what.resource().index();
         let before = self.ledgers.get(resource)?.version();
         let (kind, reply) = answer(&mut self.ledgers, by.node, message)?;
         let gone = deleted(&self.ledgers, &kind);
@@ -126,7 +137,7 @@ impl Durable {
         let sealed = matches!(kind, Kind::Seal { accepted: true, .. });
         let kinds = std::iter::once(kind).chain(gone).collect();
         if sealed || self.ledgers.get(resource)?.version() != before {
-            self.entries.push(Entry { by, what });
+            self.entries.push(Entry { by, what, stamp });
             self.untold.insert(self.len(), kinds);
             return Some(Decision { kinds: Vec::new(), reply });
         }
@@ -135,7 +146,7 @@ impl Durable {
 
     /// Appends an entry from another log.
     pub fn take(&mut self, entry: Entry) {
-        let decided = answer(&mut self.ledgers, entry.by.node, entry.message());
+        let decided = entry.message().and_then(|message| answer(&mut self.ledgers, entry.by.node, message));
         self.entries.push(entry);
         if let Some((kind, _)) = decided {
             let gone = deleted(&self.ledgers, &kind);
@@ -161,8 +172,31 @@ impl Durable {
         self.untold.split_off(&(place + 1));
         self.ledgers = self.checks.iter().map(|checks| AnyLedger::new(*checks)).collect();
         for entry in &self.entries {
-            answer(&mut self.ledgers, entry.by.node, entry.message());
+            entry.message().and_then(|message| answer(&mut self.ledgers, entry.by.node, message));
         }
+    }
+
+    /// Appends an entry that changes nothing.
+    pub fn extend(&mut self, by: Incarnation, stamp: Stamp) {
+        self.entries.push(Entry { by, what: What::Nothing, stamp });
+    }
+
+    /// The stamp of the entry at that place, as [`Durable::by`].
+    pub fn stamp(&self, place: u64) -> Option<Stamp> {
+        self.entries.get(place.checked_sub(1)? as usize).map(|entry| entry.stamp)
+    }
+
+    pub fn stamps(&self) -> impl Iterator<Item = Stamp> {
+        self.entries.iter().map(|entry| entry.stamp)
+    }
+
+    /// The last write to `resource` up to that place: its own place and its number.
+    pub fn last_write(&self, resource: Resource, up_to: u64) -> Option<(u64, u64)> {
+        let wrote = |(index, entry): (usize, &Entry)| match entry.what {
+            What::Write(write) if write.resource == resource => Some((index as u64 + 1, write.seq)),
+            _ => None,
+        };
+        self.entries.iter().enumerate().take(up_to as usize).rev().find_map(wrote)
     }
 
     /// The leaderships that wrote this log, in order.
@@ -186,21 +220,15 @@ impl Durable {
     }
 }
 
-impl What {
-    fn resource(&self) -> Resource {
-        match self {
-            What::Seal(resource) => *resource,
-            What::Write(write) => write.resource,
-        }
-    }
-}
-
 impl Entry {
-    /// The message that the leadership's node sent to its copy.
-    pub fn message(&self) -> Message {
+    /// The message that the leadership's node sent to its copy, if it sent one.
+    pub fn message(&self) -> Option<Message> {
         match self.what {
-            What::Seal(resource) => Message::Seal { resource, generation: self.by.generation, token: self.by.token },
-            What::Write(write) => Message::Write(write),
+            What::Seal(resource) => {
+                Some(Message::Seal { resource, generation: self.by.generation, token: self.by.token })
+            }
+            What::Write(write) => Some(Message::Write(write)),
+            What::Nothing => None,
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum Message {
         /// The leadership of the entry at that place.
         by: Option<Incarnation>,
         entries: Vec<Entry>,
+        /// How far the log is committed, as the primary knows; 0 without LeaseGuard, since nobody asks for it.
+        commit: u64,
     },
     /// Confirms that the sender's log agrees with the primary's up to this place.
     Have {

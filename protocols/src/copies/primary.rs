@@ -1,6 +1,7 @@
 //! What the leader's copy knows of the others, and how these apply its entries.
 
 use super::{
+    guard::Inherited,
     log::{Durable, Entry},
     message::Message,
 };
@@ -28,6 +29,8 @@ pub(super) struct Primary {
     reads: VecDeque<Read>,
     /// In asynchronous mode: how far the history has recorded this log.
     pub told: u64,
+    /// With LeaseGuard: what it found in its log.
+    pub inherited: Option<Inherited>,
 }
 
 /// Another copy, as known to the primary.
@@ -69,7 +72,8 @@ impl Primary {
     pub fn new(by: Incarnation, others: impl Iterator<Item = NodeId>, length: u64) -> Self {
         let other = |node| Other { node, base: 0, has: 0, sent: length, confirmed: 0 };
         let others = others.map(other).collect();
-        Primary { by, round: 1, others, waiting: VecDeque::new(), reads: VecDeque::new(), told: length }
+        let (waiting, reads, inherited) = (VecDeque::new(), VecDeque::new(), None);
+        Primary { by, round: 1, others, waiting, reads, told: length, inherited }
     }
 
     /// Adds an answer that waits until the log is committed up to its place.
@@ -84,8 +88,8 @@ impl Primary {
     }
 
     /// The messages for the other copies: new entries, as many as may be under way, or with `beat` at least a
-    /// heartbeat.
-    pub fn streams(&mut self, log: &Durable, beat: bool) -> Vec<(NodeId, Message)> {
+    /// heartbeat. They tell how far the log is committed.
+    pub fn streams(&mut self, log: &Durable, commit: u64, beat: bool) -> Vec<(NodeId, Message)> {
         let mut messages = Vec::new();
         for other in &mut self.others {
             let mut beats = beat;
@@ -98,8 +102,8 @@ impl Primary {
                 let (after, by) = (other.sent, log.by(other.sent));
                 other.sent += entries.len() as u64;
                 beats = false;
-                messages
-                    .push((other.node, Message::Stream { primary: self.by, round: self.round, after, by, entries }));
+                let (primary, round) = (self.by, self.round);
+                messages.push((other.node, Message::Stream { primary, round, after, by, entries, commit }));
             }
         }
         messages

@@ -4,16 +4,19 @@
 //! own leader until it hears of a newer one, since a copy cannot refuse what it does not see. Without tokens, a copy
 //! follows the leader that its node observes.
 
+mod committing;
+
 use super::{
-    log::{Decision, Disk, Durable, Entry, Segment},
+    guard::Guard,
+    log::{Disk, Durable, Entry, Segment},
     message::Message,
     mode::Copies,
-    primary::{Primary, Waiting, follow, rewind},
+    primary::{Primary, follow, rewind},
     taking_over::{TakingOver, fenced, refuse},
 };
 use crate::{
+    clock::Now,
     core::Output,
-    fence::ledger::Fence,
     history::Kind,
     message::Message as ToLeader,
     node::Standing,
@@ -33,6 +36,11 @@ pub(super) struct Replica {
     disk: Disk,
     /// In majority mode there is one committed log: how far the history has recorded it. Only for the history.
     told: Arc<AtomicU64>,
+    /// Its settings for LeaseGuard, if that is on.
+    guard: Option<Guard>,
+    /// How far it knows the log to be committed. Only kept with LeaseGuard.
+    commit: u64,
+    now: Now,
     role: Role,
 }
 
@@ -46,8 +54,15 @@ enum Role {
 
 impl Replica {
     /// The copy of `node`, one of `copies`; it starts as a follower.
-    pub fn new(node: NodeId, copies: u16, mode: Copies, disk: Disk, told: Arc<AtomicU64>) -> Self {
-        Replica { node, copies, mode, disk, told, role: Role::Follower }
+    pub fn new(
+        node: NodeId,
+        copies: u16,
+        mode: Copies,
+        disk: Disk,
+        told: Arc<AtomicU64>,
+        guard: Option<Guard>,
+    ) -> Self {
+        Replica { node, copies, mode, disk, told, guard, commit: 0, now: Now::default(), role: Role::Follower }
     }
 
     fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -128,69 +143,10 @@ impl Replica {
             (log.by(log.len()), log.len())
         };
         out.push(Output::Record(Kind::Promoted { incarnation: by, after }));
-        self.role = Role::Primary(Primary::new(by, self.others(), length));
+        let mut primary = Primary::new(by, self.others(), length);
+        primary.inherited = self.guard.as_ref().map(|guard| guard.inherits(&self.disk.open()));
+        self.role = Role::Primary(primary);
         asked.into_iter().for_each(|message| self.decide(by, message, out));
-    }
-
-    /// The primary decides, and streams new entries to the others.
-    fn decide(&mut self, by: Incarnation, message: ToLeader, out: &mut Vec<Output>) {
-        let Role::Primary(primary) = &mut self.role else { return };
-        let mut log = self.disk.open();
-        if let ToLeader::ReadStore { resource, request, .. } = message {
-            primary.ask(resource, request, log.len());
-        } else if let Some(Decision { kinds, reply }) = log.decide(by, message) {
-            primary.wait(Waiting { place: log.len(), kinds, reply });
-        }
-        // A read asks the others at once whether it is still the primary.
-        let beat = matches!(message, ToLeader::ReadStore { .. }) && self.mode == Copies::Majority;
-        let streams = primary.streams(&log, beat);
-        drop(log);
-        self.count(out);
-        out.extend(streams.into_iter().map(|(to, message)| tell(to, message)));
-    }
-
-    /// Records and answers everything that is committed by now.
-    fn count(&mut self, out: &mut Vec<Output>) {
-        let Role::Primary(primary) = &mut self.role else { return };
-        let mut log = self.disk.open();
-        let place = match self.mode {
-            Copies::Async => log.len(),
-            Copies::Majority => primary.held_by_majority(log.len()),
-        };
-        // In asynchronous mode every primary has its own log, and entries that it took from others were recorded when
-        // it took them.
-        let told = match self.mode {
-            Copies::Async => primary.told,
-            Copies::Majority => self.told.load(Ordering::Relaxed),
-        };
-        let mut untold = told + 1..=place;
-        let mut tell_up_to = |place: u64, out: &mut Vec<Output>| {
-            while untold.start() <= &place
-                && let Some(next) = untold.next()
-            {
-                out.extend(log.tell(next).into_iter().map(Output::Record));
-            }
-        };
-        for Waiting { place, kinds, reply } in primary.due(place) {
-            // Decisions between two entries are recorded between them.
-            tell_up_to(place, out);
-            out.extend(kinds.into_iter().map(Output::Record));
-            out.push(Output::Send { to: self.node, message: reply });
-        }
-        tell_up_to(place, out);
-        primary.told = primary.told.max(place);
-        self.told.fetch_max(place, Ordering::Relaxed);
-        let Incarnation { token, generation, .. } = primary.by;
-        let reads = match self.mode {
-            Copies::Async => primary.reads_at_once(),
-            Copies::Majority => primary.reads_due(place),
-        };
-        for read in reads {
-            let Some(ledger) = log.ledgers().get(read.resource.index()) else { continue };
-            let (verdict, seq) = (ledger.read(self.node, generation, token), ledger.seq());
-            let message = ToLeader::StoreIs { request: read.request, generation, token, verdict, seq };
-            out.push(Output::Send { to: self.node, message });
-        }
     }
 
     /// Follows a newer primary; its own leader's pending requests are refused.
@@ -204,9 +160,11 @@ impl Replica {
     /// Handles another copy's message. `standing` is that of this copy's node.
     pub fn told(&mut self, from: NodeId, message: Message, standing: &Standing, out: &mut Vec<Output>) {
         match message {
-            Message::Stream { primary, round, after, by, entries } => {
-                if self.follows(from, primary, standing, out) {
-                    self.stream(from, primary, round, (after, by), &entries, out);
+            Message::Stream { primary, round, after, by, entries, commit } => {
+                if self.follows(from, primary, standing, out)
+                    && self.stream(from, primary, round, (after, by), &entries, out)
+                {
+                    self.commit = self.commit.max(commit.min(after + entries.len() as u64));
                 }
             }
             Message::Prepare { primary } => {
@@ -228,8 +186,8 @@ impl Replica {
             Message::Have { primary, round, up_to } => {
                 let Some(own) = self.primary_of(primary) else { return };
                 own.has(from, round, up_to);
-                self.count(out);
-                self.stream_on(false, out);
+                let committed = self.count(out);
+                self.stream_on(committed, out);
             }
             Message::Differs { primary, segments } => self.differs(from, primary, &segments, out),
             Message::Newer { refused, promised } => {
@@ -278,6 +236,7 @@ impl Replica {
         }
     }
 
+    /// Takes a primary's entries; returns whether they continue this log.
     fn stream(
         &mut self,
         from: NodeId,
@@ -286,16 +245,18 @@ impl Replica {
         (after, by): (u64, Option<Incarnation>),
         entries: &[Entry],
         out: &mut Vec<Output>,
-    ) {
+    ) -> bool {
         let mut log = self.disk.open();
         if after > log.len() || log.by(after) != by {
             let segments = log.segments();
-            return out.push(tell(from, Message::Differs { primary, segments }));
+            out.push(tell(from, Message::Differs { primary, segments }));
+            return false;
         }
         out.extend(follow(&mut log, self.node, primary, after, entries).map(Output::Record));
         log.followed = Some(primary);
         self.forget_told(&mut log);
         out.push(tell(from, Message::Have { primary, round, up_to: after + entries.len() as u64 }));
+        true
     }
 
     fn forget_told(&self, log: &mut Durable) {
@@ -358,7 +319,10 @@ impl Replica {
     pub fn beat(&mut self, out: &mut Vec<Output>) {
         match &mut self.role {
             Role::Follower => {}
-            Role::Primary(_) => self.stream_on(true, out),
+            Role::Primary(_) => {
+                self.keep_lease(out);
+                self.stream_on(true, out);
+            }
             Role::TakingOver(taking_over) => {
                 let primary = taking_over.by;
                 match taking_over.starts_over() {
@@ -372,7 +336,7 @@ impl Replica {
     fn stream_on(&mut self, beat: bool, out: &mut Vec<Output>) {
         let Role::Primary(primary) = &mut self.role else { return };
         let log = self.disk.open();
-        out.extend(primary.streams(&log, beat).into_iter().map(|(to, message)| tell(to, message)));
+        out.extend(primary.streams(&log, self.commit, beat).into_iter().map(|(to, message)| tell(to, message)));
     }
 }
 

@@ -30,6 +30,9 @@
 //! **hashicorp/raft.** `--set raft-core.preset=hashicorp` has its defaults (`config.go: DefaultConfig`) and its timers
 //! ([`Manner::Hashicorp`]): a follower stands by a dead leader for one to *three* heartbeat timeouts.
 //!
+//! **LeaseGuard.** With `--copies majority`, `--set raft-core.lease-guard=1s` has leaders answer reads by the leases that the
+//! copies' log gives: `copies/guard.rs`.
+//!
 //! **What is left out.** The content of entries, snapshots, membership changes, and retries of lost requests for votes.
 //!
 //! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
@@ -60,7 +63,7 @@ use crate::{
     point::Point,
     random::Random,
     service::Service,
-    types::{Leadership, MILLISECOND, NodeId},
+    types::{Leadership, NodeId},
 };
 pub use bugs::{
     ANSWERS_BEFORE_SYNC, COPIED, IDENTITY_COPIED, LEASE_FROM_ANSWER, LEASE_OUTLIVES_TRANSFER, WRITES_DURING_TRANSFER,
@@ -70,6 +73,7 @@ pub use message::{Index, Message, Term};
 use role::Role;
 use std::collections::VecDeque;
 use timing::{ELECTION_TIMEOUT, belief, longest, overlap, shortest};
+pub use timing::{bounds_clocks, guard};
 
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
@@ -85,8 +89,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: Some(ELECTION_TIMEOUT),
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // A follower that has voted for a loser waits once more.
-    takeover_max: |timings, _| (3 * longest(timings) + 50 * MILLISECOND).saturating_sub(timings.lease_ttl),
+    takeover_max: |timings, _| timing::takeover_max(timings),
     read_lease: Some(|timings| {
         (belief(timings).unwrap_or(u64::MAX), if timings.rules.check_quorum { shortest(timings) } else { 0 })
     }),

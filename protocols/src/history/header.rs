@@ -71,6 +71,10 @@ pub struct Header {
     /// store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Copies>,
+    /// Whether a leader goes on from its own copy before a majority has its seal, as LeaseGuard does: seal and writes are
+    /// entries of one log, and take effect in its order.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deferred_commit: bool,
     /// The number of groups. Each has its share of the resources and of the clients, in the order of the groups.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,

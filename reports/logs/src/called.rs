@@ -66,7 +66,19 @@ pub const FIELDS: [(&str, &[&str]); 7] = [
     ),
     (
         "verdict",
-        &["result", "status", "outcome", "state", "decision", "accepted", "applied", "success", "ok", "response"],
+        &[
+            "result",
+            "status",
+            "status_code",
+            "outcome",
+            "state",
+            "decision",
+            "accepted",
+            "applied",
+            "success",
+            "ok",
+            "response",
+        ],
     ),
     (
         "seq",

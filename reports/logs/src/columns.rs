@@ -66,10 +66,14 @@ impl Column {
         })
     }
 
-    /// The words of its name in lower case: for DynamoDB's `ownerName.S` they are `owner` and `name`.
+    /// The words of its name in lower case: for DynamoDB's `ownerName.S` they are `owner` and `name`, and for `host.name`
+    /// just `host`.
     pub fn words(&self) -> Vec<String> {
         let mut parts: Vec<&str> = self.name.split('.').collect();
         while parts.len() > 1 && ["S", "N", "value", "stringValue", "intValue"].contains(&parts[parts.len() - 1]) {
+            parts.pop();
+        }
+        if let [.., "host" | "pod" | "node" | "thread", "name"] = parts[..] {
             parts.pop();
         }
         let (mut words, mut small) = (vec![String::new()], false);

@@ -9,6 +9,7 @@ use super::{
     looks::tells_role,
     opaque::Opaque,
     options::Options,
+    rows,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::Translation,
@@ -50,18 +51,12 @@ const SAID: [&str; 7] = ["until", "duration", "ttl", "shared", "read", "version"
 /// Something is not understood: one sentence that also says what to do.
 pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options) -> Result<Option<Unit>, LogError> {
     let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
-    for file in &*files {
+    for file in &mut *files {
         whole &= file.first.len() < surveyed::LINES;
-        for row in &file.first {
-            let (_, fields) = row.as_ref().map_err(|(line, what)| {
-                let what = match file.name.as_str() {
-                    "-" => what.clone(),
-                    name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
-                };
-                let only = "; pass --only FIELD to skip plain text and judge only lines with that field";
-                let what = format!("{what}{}", if what.starts_with("is no ") { only } else { "" });
-                LogError::at(&file.name, *line, what)
-            })?;
+        if let Some(Err((line, what))) = file.first.iter().find(|row| row.is_err()).cloned() {
+            return Err(unread(file, line, &what));
+        }
+        for (_, fields) in file.first.iter().flatten() {
             lines += 1;
             columns::add(&mut columns, fields);
         }
@@ -71,6 +66,9 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
         let seen = translation.seen.borrow();
         let others = match seen.others {
             0 => String::new(),
+            others if seen.service.is_some() => {
+                format!("; it has {others} records that say nothing about who leads")
+            }
             others if seen.by_message => {
                 format!("; none of {others} lines says what was asked for")
             }
@@ -102,6 +100,23 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
     }
     let survey = Survey { columns, translation, args, several: files.len() > 1, stem, lines }.without_silent();
     Err(LogError::of(&names, format!("{}{}", survey.wrong().unwrap_or_default(), advice(&survey.known()))))
+}
+
+/// The first line that cannot be read, with what helps.
+fn unread(file: &mut Surveyed, line: u64, what: &str) -> LogError {
+    let what = match file.name.as_str() {
+        "-" => what.to_owned(),
+        name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
+    };
+    let guess = (what == rows::TEXT).then(|| file.field_of_records()).flatten();
+    let only = match guess {
+        Some(field) => format!("; if this guess is right, add --only {}", in_quotes(&field)),
+        None if what.starts_with("is no ") || what == rows::TEXT => {
+            "; pass --only FIELD to skip plain text and judge only lines with that field".to_owned()
+        }
+        None => String::new(),
+    };
+    LogError::at(&file.name, line, format!("{what}{only}"))
 }
 
 impl Translation {
@@ -314,6 +329,9 @@ impl Survey<'_> {
     }
 
     fn unit(&self) -> Result<Option<Unit>, String> {
+        if self.translation.seen.borrow().service.is_some() {
+            return Ok(Some(Unit::Us));
+        }
         let Some(column) = self.column("t_us").filter(|_| self.args.time_unit.is_none()) else { return Ok(None) };
         let Some(value) = column.values.iter().find(|value| Times::default().ns(value).is_err() || is_number(value))
         else {

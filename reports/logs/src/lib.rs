@@ -1,4 +1,4 @@
-//! Judges the log of a store or a service that someone else has written: JSON, tables or key=value pairs, with other
+//! Judges the log of a store or a service that someone else has written: JSON, YAML, EDN, tables or key=value pairs, with other
 //! names for fields and values, times in any common notation, in one file or several.
 //!
 //! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
@@ -27,6 +27,7 @@ mod apart;
 mod called;
 mod claim;
 mod columns;
+mod edn;
 mod error;
 mod guess;
 mod judge;
@@ -45,6 +46,7 @@ mod question;
 mod reading;
 mod rows;
 mod seen;
+mod service;
 mod source;
 mod spans;
 mod spare;
@@ -55,6 +57,7 @@ mod tokens;
 mod translate;
 mod unended;
 mod values;
+mod yaml;
 
 pub use error::LogError;
 pub use judge::{Asked, Judged};

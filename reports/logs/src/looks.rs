@@ -121,7 +121,9 @@ pub fn may_refuse(column: &Column, lines: usize) -> bool {
 /// Does its name say that it is irrelevant to a write?
 pub fn harmless(column: &Column) -> bool {
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
-    column.is_called(&HARMLESS) || column.has_word(&unit)
+    // Serilog's level, kind of event, exception, trace and span.
+    let short = ["@l", "@i", "@x", "@tr", "@sp"];
+    column.is_called(&HARMLESS) || column.has_word(&unit) || short.contains(&&*column.name)
 }
 
 /// Is it a numeric identifier? Those have no known order.

@@ -154,7 +154,7 @@ impl Notes {
                  them as numbers (for example with jq) and leave out --opaque-tokens"
             ));
         }
-        let Unsure { lines, apart_ns, over } = seen.unsure.clone()?;
+        let Some(Unsure { lines, apart_ns, over }) = seen.unsure.clone() else { return seen.doubt.clone() };
         let [one, other] = lines.map(named);
         let remedy = match self.names.len() {
             1 => {
@@ -263,6 +263,15 @@ fn skipped(seen: &Seen) -> Vec<String> {
     }
     for asked in seen.asked.iter().filter(|asked| !seen.said.contains(*asked)) {
         notes.push(format!("No line fits {asked}."));
+    }
+    if let Some(service) = seen.service {
+        let others = match seen.others {
+            0 => String::new(),
+            others => format!("; {} skipped, which say nothing about who leads", lines(others)),
+        };
+        notes.push(format!("Read as {service}, whose records say who holds what{others}."));
+        notes.extend(seen.remarks.first().cloned());
+        return notes;
     }
     if seen.others > 0 && seen.by_message {
         notes.push(format!("{} skipped, which say nothing of what was asked for.", lines(seen.others)));

@@ -10,6 +10,7 @@ use super::{
     pattern::Pattern,
     preset::{self, Preset, Says},
     reading::Reading,
+    service,
     source::{Format, Source},
     surveyed::{Surveyed, unrotated},
     times::Unit,
@@ -103,7 +104,7 @@ impl Options {
     pub(super) fn merged(
         &self,
         files: &[PathBuf],
-        sources: Vec<Source>,
+        mut sources: Vec<Source>,
         by: Option<&str>,
         shuffle: u64,
     ) -> Result<(Merged, Notes), LogError> {
@@ -113,7 +114,7 @@ impl Options {
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let seen = translation.seen.clone();
-        let reading = Rc::new(self.reading_of(&sources)?);
+        let reading = Rc::new(self.reading_of(&mut sources, files)?);
         let mut translation = translation;
         if reading.has_phrases() && files.len() > 1 && !reading.names_nodes() && !translation.names("node") {
             translation.set.push(("node".to_owned(), "{file}".to_owned()));
@@ -123,8 +124,15 @@ impl Options {
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
             let name = file.display().to_string();
+            // Whoever says what fields mean reads the records as they are.
+            let own = reading.is_empty() && self.map.is_empty() && self.word.is_empty();
+            let rows = if own && self.format.is_none() && source.is_of_monitor() {
+                service::of_monitor(source.whole(), (files.len() > 1).then_some(&*name), &seen)
+            } else {
+                source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?
+            };
             let rows =
-                source.rows(self.format, self.delimiter, &reading, &seen).map_err(|what| LogError::of(&name, what))?;
+                if own { service::told(rows, self.skew.unwrap_or(0).saturating_mul(1_000), &seen) } else { rows };
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
         // `{file}` must distinguish the files.
@@ -178,13 +186,19 @@ impl Options {
     }
 
     /// How the text of these files is read: as the options say, or else by the presets that are recognised.
-    fn reading_of(&self, sources: &[Source]) -> Result<Reading, LogError> {
+    fn reading_of(&self, sources: &mut [Source], files: &[PathBuf]) -> Result<Reading, LogError> {
         let mut reading = self.reading()?;
         let says_events = |pair: &String| pair.starts_with("event=");
         // Only where nothing else can be meant.
         let open = reading.is_empty() && self.format.is_none_or(|format| format == Format::Text);
         let open = open && self.map.is_empty() && self.word.is_empty() && self.only.is_empty();
-        if open && !self.set.iter().any(says_events) && sources.iter().all(Source::is_text) {
+        let open = open && !self.set.iter().any(says_events);
+        if reading.is_empty() && self.format.is_none() {
+            for (source, file) in sources.iter_mut().zip(files).filter(|(source, _)| source.is_text()) {
+                source.look_further(file)?;
+            }
+        }
+        if open && sources.iter().all(Source::is_text) {
             let mut found: Vec<&'static Preset> = sources.iter().flat_map(Source::recognised).collect();
             found.sort_unstable_by_key(|preset| preset.name);
             found.dedup();

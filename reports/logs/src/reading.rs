@@ -16,9 +16,9 @@ use std::{cell::RefCell, io::BufRead, rc::Rc};
 type Fields = Map<String, Value>;
 
 /// The fields in which programs put their message.
-const MESSAGES: [&str; 7] = ["message", "msg", "MESSAGE", "@message", "log", "line", "body"];
+const MESSAGES: [&str; 10] = ["message", "msg", "MESSAGE", "@message", "log", "line", "body", "@m", "@mt", "event"];
 /// The fields in which loggers put the time.
-const TIMES: [&str; 7] = ["t_us", "time", "ts", "timestamp", "@timestamp", "t", "datetime"];
+const TIMES: [&str; 8] = ["t_us", "time", "ts", "timestamp", "@timestamp", "@t", "t", "datetime"];
 /// The year of times that name none, if none of the log does.
 const YEAR: u32 = 2000;
 
@@ -64,15 +64,31 @@ pub fn is_message(name: &str) -> bool {
     MESSAGES.contains(&name)
 }
 
-/// The presets of which a text has messages.
-pub fn recognised(text: &str) -> Vec<&'static Preset> {
-    let knows = |preset: &&'static Preset| {
-        let mut reading = Reading::default();
-        reading.knows(preset).is_ok() && text.lines().any(|line| reading.is_said(line))
-    };
-    let all: Vec<&Preset> = preset::ALL.iter().filter(knows).collect();
-    let is_within = |preset: &Preset| all.iter().any(|other| preset.within.contains(&other.name));
-    all.iter().copied().filter(|preset| !is_within(preset)).collect()
+/// Finds the presets of which lines have messages.
+pub struct Recogniser(Vec<(&'static Preset, Reading, bool)>);
+
+impl Recogniser {
+    pub fn new() -> Recogniser {
+        let readings = preset::ALL.iter().filter_map(|preset| {
+            let mut reading = Reading::default();
+            reading.knows(preset).ok().map(|()| (preset, reading, false))
+        });
+        Recogniser(readings.collect())
+    }
+
+    pub fn sees(&mut self, line: &str) {
+        for (_, reading, found) in &mut self.0 {
+            *found = *found || reading.is_said(line);
+        }
+    }
+
+    /// The presets found, without those within another.
+    pub fn found(&self) -> Vec<&'static Preset> {
+        let all: Vec<&'static Preset> =
+            self.0.iter().filter(|(.., found)| *found).map(|(preset, ..)| *preset).collect();
+        let is_within = |preset: &Preset| all.iter().any(|other| preset.within.contains(&other.name));
+        all.iter().copied().filter(|preset| !is_within(preset)).collect()
+    }
 }
 
 impl Reading {

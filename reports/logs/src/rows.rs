@@ -16,10 +16,14 @@ pub type Row = (u64, Map<String, Value>);
 /// Rows in order; for a line that cannot be read, its number and what is wrong with it.
 pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 
+/// What is wrong with a line among objects that cannot be a part of one.
+pub const TEXT: &str = "is text, and no JSON object";
 /// The longest line that is read, bytes.
 const LINE_MAX: u64 = 1 << 20;
 /// The fields in which Docker, logcli, journald, CloudWatch and OpenTelemetry put a program's own log line.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
+/// The fields in which programs and what ships their lines put the time.
+const TIMES: [&str; 6] = ["t_us", "time", "ts", "timestamp", "@timestamp", "@t"];
 /// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them: the fields down to the
 /// list, and the field that holds each record.
 const LISTED: [(&str, Option<&str>, &str); 3] =
@@ -71,6 +75,7 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
                 Some(what) => vec![Err((number, what.to_owned()))],
                 None => listed(fields).into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
             },
+            Err(_) if !bytes.contains(&b'{') => vec![Err((number, TEXT.to_owned()))],
             Err(error) => vec![Err((number, not_json(&error)))],
         }
     }))
@@ -96,7 +101,7 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
 }
 
 /// The records of an object that is a list of them, or else the object itself.
-fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+pub fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
     for (outer, inner, within) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
@@ -159,13 +164,21 @@ fn unwrapped(fields: Map<String, Value>) -> Map<String, Value> {
         None => fields,
         Some(("log", line)) => line,
         Some((name, mut line)) => {
-            let outer = fields.into_iter().filter(|(outer, _)| outer != name);
+            // What ships a line dates it later than the program does.
+            let dated = TIMES.iter().any(|time| line.contains_key(*time));
+            let outer = fields.into_iter().filter(|(outer, _)| outer != name && !(dated && shipped(outer)));
             outer.for_each(|(outer, value)| {
                 line.entry(outer).or_insert(value);
             });
             line
         }
     }
+}
+
+/// Is it a field of what ships lines, which says nothing about who leads?
+fn shipped(name: &str) -> bool {
+    let journal = ["__", "SYSLOG_", "PRIORITY", "_SOURCE_REALTIME_TIMESTAMP"];
+    TIMES.contains(&name) || name == "ingestionTime" || journal.iter().any(|begin| name.starts_with(begin))
 }
 
 fn not_json(error: &serde_json::Error) -> String {

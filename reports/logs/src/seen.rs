@@ -46,6 +46,14 @@ pub struct Seen {
     months: u16,
     /// The preset that was recognised.
     pub recognised: Option<&'static str>,
+    /// The service whose own records these are.
+    pub service: Option<&'static str>,
+    /// Why a log that holds shows nothing, beyond the order of its lines.
+    pub doubt: Option<String>,
+    /// The names of Leases, each with the identities that a file has of it.
+    pub leases: HashMap<String, BTreeSet<String>>,
+    /// Sentences about what a service's records say.
+    pub remarks: Vec<String>,
     /// Repeated lines.
     pub twice: u64,
     /// Lines of different files with the same time.
@@ -116,6 +124,11 @@ impl Seen {
                 .to_owned());
         }
         Ok(())
+    }
+
+    /// Notes why a log that holds shows nothing; the first reason counts.
+    pub fn doubt(&mut self, why: String) {
+        self.doubt.get_or_insert(why);
     }
 
     /// Notes how the log's text is read.

@@ -1,12 +1,12 @@
 //! Opens a file and detects its format.
 
 use super::{
-    LogError,
+    LogError, edn,
     preset::Preset,
-    reading::{self, Reading},
+    reading::{self, Reading, Recogniser},
     rows::{self, Rows},
     seen::Seen,
-    text,
+    service, text, yaml,
 };
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
@@ -32,6 +32,10 @@ pub enum Format {
     Logfmt,
     /// Lines of text that begin with their time, or that --pattern describes
     Text,
+    /// Documents of YAML, as kubectl prints them
+    Yaml,
+    /// Maps of EDN, as Jepsen writes histories
+    Edn,
 }
 
 /// How much of a file is read to guess its format, bytes.
@@ -45,6 +49,14 @@ const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
 pub struct Source {
     input: Box<dyn BufRead>,
     begins: Vec<u8>,
+    later: Later,
+}
+
+/// What was found behind the beginning of a file.
+#[derive(Default)]
+struct Later {
+    presets: Vec<&'static Preset>,
+    objects: bool,
 }
 
 /// How much of standard input is kept for a second reading, bytes.
@@ -123,7 +135,7 @@ impl Source {
         if begins.starts_with(MARK) {
             begins.drain(..MARK.len());
         }
-        Ok(Source { input, begins })
+        Ok(Source { input, begins, later: Later::default() })
     }
 
     fn first_line(&self) -> &[u8] {
@@ -142,7 +154,9 @@ impl Source {
     fn format(&self) -> Format {
         let line = String::from_utf8_lossy(self.first_line());
         match self.begins.trim_ascii_start().first() {
+            _ if edn::begins(&self.begins) => Format::Edn,
             None | Some(b'{' | b'[') => Format::Json,
+            Some(_) if yaml::begins(line.trim_end()) => Format::Yaml,
             Some(_) if text::looks_like(line.trim()) => Format::Logfmt,
             // Lines of text before the first object are no head of a table.
             Some(_) if self.has_objects() => Format::Json,
@@ -152,8 +166,30 @@ impl Source {
 
     fn has_objects(&self) -> bool {
         let lines = self.begins.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let is_object = |line: &&[u8]| line.ends_with(b"}") && line.windows(2).any(|two| two == b"{\"");
-        lines.filter(is_object).take(2).count() > 1
+        self.later.objects || lines.filter(|line| is_object(line)).take(2).count() > 1
+    }
+
+    /// Looks for messages and objects behind the beginning, which may be another program's. Reads the file once more, a
+    /// line at a time.
+    ///
+    /// # Errors
+    /// The file cannot be read again.
+    pub(crate) fn look_further(&mut self, file: &Path) -> Result<(), LogError> {
+        if (self.begins.len() as u64) < GUESS_BYTES - MARK.len() as u64
+            || !self.recognised().is_empty()
+            || self.has_objects()
+        {
+            return Ok(());
+        }
+        let (mut recogniser, mut objects) = (Recogniser::new(), 0_u64);
+        for line in rows::lines(Source::open(file)?.whole()) {
+            // A line that cannot be read is told when it is judged.
+            let Ok((_, line)) = line else { break };
+            objects += u64::from(is_object(line.trim_ascii()));
+            recogniser.sees(&String::from_utf8_lossy(&line));
+        }
+        self.later = Later { presets: recogniser.found(), objects: objects > 1 };
+        Ok(())
     }
 
     /// The delimiter that is most frequent in the first line.
@@ -202,7 +238,7 @@ impl Source {
             Format::Json if !self.begins.trim_ascii_start().starts_with(b"{") => {
                 !self.begins.trim_ascii_start().starts_with(b"[") || text::told(self.first_line(), false).is_some()
             }
-            Format::Json => false,
+            Format::Json | Format::Yaml | Format::Edn => false,
             Format::Csv => text::told(self.first_line(), true).is_some(),
             Format::Logfmt | Format::Text => self.lines().any(|line| !line.is_empty() && text::fields(line).is_none()),
         }
@@ -215,9 +251,17 @@ impl Source {
         lines.filter_map(|line| std::str::from_utf8(line).ok()).map(|line| text::bare(line.trim()))
     }
 
+    /// Does it begin with what Redis's MONITOR prints?
+    pub(crate) fn is_of_monitor(&self) -> bool {
+        self.lines().filter(|line| *line != "OK").take(20).any(service::is_of_monitor)
+    }
+
     /// The presets whose messages its first lines have.
     pub(crate) fn recognised(&self) -> Vec<&'static Preset> {
-        reading::recognised(&String::from_utf8_lossy(&self.begins))
+        let mut recogniser = Recogniser::new();
+        String::from_utf8_lossy(&self.begins).lines().for_each(|line| recogniser.sees(line));
+        let found = recogniser.found();
+        if found.is_empty() { self.later.presets.clone() } else { found }
     }
 
     fn rows_of(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
@@ -228,20 +272,29 @@ impl Source {
         let spread = begins.starts_with(b"{")
             && serde_json::from_slice::<serde_json::Value>(self.first_line()).is_err_and(|e| e.is_eof())
             && begins.len() > self.first_line().len() + 1;
-        if let (None, Some(what)) = (format, text::told(self.first_line(), self.format() == Format::Csv)) {
+        let guess = self.format();
+        let told = || text::told(self.first_line(), guess == Format::Csv);
+        if let Some(what) = told().filter(|_| format.is_none() && guess != Format::Edn) {
             return Err(what);
         }
-        if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, self.format()) {
+        if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, guess) {
             return Err("contains JSON objects; omit --format, or pass --format json".to_owned());
         }
-        Ok(match format.unwrap_or_else(|| self.format()) {
+        Ok(match format.unwrap_or(guess) {
             Format::Json if array => rows::json_array(self.whole()),
             Format::Json if spread => rows::json_objects(self.whole()),
             Format::Json => rows::json(self.whole()),
             Format::Csv => rows::table(self.whole(), delimiter)?,
             Format::Logfmt | Format::Text => rows::logfmt(self.whole()),
+            Format::Yaml => yaml::rows(self.whole()),
+            Format::Edn => edn::rows(self.whole()),
         })
     }
+}
+
+/// Does a line end with an object?
+fn is_object(line: &[u8]) -> bool {
+    line.ends_with(b"}") && line.windows(2).any(|two| two == b"{\"")
 }
 
 /// Parses `--delimiter`.

@@ -63,6 +63,16 @@ impl Surveyed {
         fields.filter(|fields| translation.is_about_writes(fields)).take(LATER_MOST)
     }
 
+    /// A field of each of the next records, if there are any among lines that are none. They are consumed.
+    pub fn field_of_records(&mut self) -> Option<String> {
+        let rows = self.first.drain(..).chain(self.rest.by_ref()).filter_map(Result::ok);
+        let rows: Vec<Map<String, Value>> = rows.map(|(_, fields)| fields).take(LINES).collect();
+        let all = |name: &str| rows.iter().all(|fields| fields.contains_key(name));
+        let first = rows.first()?;
+        let usual = ["verdict", "token", "t_us"].into_iter().find(|name| all(name)).map(str::to_owned);
+        usual.or_else(|| first.keys().find(|name| all(name)).cloned())
+    }
+
     /// The resolution of its times, nanoseconds: the finest one surveyed.
     pub fn digit_ns(&self, translation: &Translation) -> u64 {
         let rows = self.first.iter().filter_map(|row| row.as_ref().ok());

@@ -12,14 +12,8 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
     if line.starts_with('[') && !array {
         return Some(plain());
     }
-    if line.starts_with("{:") {
-        return Some("is EDN; write each event as a JSON object, one per line".to_owned());
-    }
     if !table {
         return None;
-    }
-    if line == "---" || line.starts_with("apiVersion:") || line.starts_with("- ") {
-        return Some("is YAML; write it as JSON, with `kubectl get -o json` or `yq -o json`".to_owned());
     }
     if line.starts_with("***") && line.contains(". row ***") {
         return Some(

@@ -221,8 +221,9 @@ impl Translation {
                     seen.led.len() - 1
                 });
                 if group >= usize::from(GROUPS_MAX) {
+                    let field = if seen.service.is_some() { "resource=NAME" } else { "FIELD=VALUE" };
                     return Err(format!(
-                        "exceeds the limit of {GROUPS_MAX} leaderships; check a part with --only FIELD=VALUE"
+                        "exceeds the limit of {GROUPS_MAX} leaderships; check a part with --only {field}"
                     ));
                 }
                 fields.entry("group").or_insert_with(|| group.into());

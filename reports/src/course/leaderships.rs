@@ -20,6 +20,9 @@ pub(super) struct Leaderships {
     pub(super) all: Vec<Incarnation>,
     pub(super) beliefs: Vec<Belief>,
     pub(super) grants: Vec<Grant>,
+    /// The places of those that have not ended: a log may have a million that have.
+    open_beliefs: Vec<usize>,
+    open_grants: Vec<usize>,
     /// The current event's place in the history.
     place: u64,
 }
@@ -53,7 +56,7 @@ impl Leaderships {
 
     /// The current beliefs, by their leaderships' indices.
     pub(super) fn believing(&self) -> impl Iterator<Item = usize> {
-        self.beliefs.iter().filter(|belief| belief.open).map(|belief| belief.i)
+        self.open_beliefs.iter().map(|place| &self.beliefs[*place]).filter(|belief| belief.open).map(|belief| belief.i)
     }
 
     /// Takes the event at `place` in the history.
@@ -82,12 +85,13 @@ impl Leaderships {
         if self.believing().any(|belief| belief == i) {
             // In a log, this shows that it had not stopped; `to` of an open belief is the last time at which it is
             // known to last.
-            self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
+            self.goes_on(t_us, incarnation);
             return;
         }
         self.end(t_us, Ended::Anew, |_, of| of == incarnation.node);
         let (mut outlived, place) = (None, self.place);
-        for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+        for open in &self.open_beliefs {
+            let belief = &mut self.beliefs[*open];
             belief.replaced.get_or_insert(place);
             let other = self.all[belief.i];
             if is_newer(incarnation, other) {
@@ -97,6 +101,7 @@ impl Leaderships {
             }
         }
         let (granted, places) = (self.is_granted(incarnation), (self.place, u64::MAX));
+        self.open_beliefs.push(self.beliefs.len());
         self.beliefs.push(Belief {
             i,
             from: t_us,
@@ -115,19 +120,28 @@ impl Leaderships {
         let (token, node) = (incarnation.fencing_token(), incarnation.node);
         let before = self.beliefs.iter().rfind(|b| self.all[b.i].node == node).map(|b| b.from);
         let unused = |grant: &Grant| grant.open || before.is_none_or(|before| grant.from > before);
-        self.grants.iter().any(|g| g.node == node.0 && if token.is_none() { unused(g) } else { g.number == token })
+        // The latest first, which it usually is.
+        self.grants
+            .iter()
+            .rev()
+            .any(|g| g.node == node.0 && if token.is_none() { unused(g) } else { g.number == token })
     }
 
     fn end(&mut self, t_us: u64, why: Ended, whose: impl Fn(usize, NodeId) -> bool) {
-        let (all, place) = (&self.all, self.place);
-        for belief in self.beliefs.iter_mut().filter(|b| b.open && whose(b.i, all[b.i].node)) {
-            (belief.to, belief.why, belief.open) = (t_us, Some(why), false);
-            belief.places.1 = place;
-        }
+        let (all, place, beliefs) = (&self.all, self.place, &mut self.beliefs);
+        self.open_beliefs.retain(|open| {
+            let belief = &mut beliefs[*open];
+            if whose(belief.i, all[belief.i].node) {
+                (belief.to, belief.why, belief.open) = (t_us, Some(why), false);
+                belief.places.1 = place;
+            }
+            belief.open
+        });
     }
 
     fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
-        if self.grants.iter().any(|g| g.open && (g.node, g.number) == (node.0, token)) {
+        let is_it = |open: &usize| (self.grants[*open].node, self.grants[*open].number) == (node.0, token);
+        if self.open_grants.iter().any(is_it) {
             return;
         }
         let token_text = text_of(token);
@@ -142,25 +156,37 @@ impl Leaderships {
             open: true,
             places: (self.place, u64::MAX),
         };
+        self.open_grants.push(self.grants.len());
         self.grants.push(grant);
     }
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, reason: GrantEnd) {
         let (why, place) = (GrantEnded(reason), self.place);
-        for grant in self.grants.iter_mut().filter(|g| g.open && (g.node, g.number) == (node.0, token)) {
-            (grant.to, grant.why, grant.open, grant.places.1) = (t_us, Some(why), false, place);
-        }
-        let all = &self.all;
-        let of = |belief: &Belief| (all[belief.i].node, all[belief.i].fencing_token()) == (node, token);
-        for belief in self.beliefs.iter_mut().filter(|b| b.open && of(b)) {
-            belief.outlived.get_or_insert(Outlived { t: t_us, why: Grounds::Grant(why) });
+        let grants = &mut self.grants;
+        self.open_grants.retain(|open| {
+            let grant = &mut grants[*open];
+            if (grant.node, grant.number) == (node.0, token) {
+                (grant.to, grant.why, grant.open, grant.places.1) = (t_us, Some(why), false, place);
+            }
+            grant.open
+        });
+        for open in &self.open_beliefs {
+            let belief = &mut self.beliefs[*open];
+            if (self.all[belief.i].node, self.all[belief.i].fencing_token()) == (node, token) {
+                belief.outlived.get_or_insert(Outlived { t: t_us, why: Grounds::Grant(why) });
+            }
         }
     }
 
     /// In a log: the node sent something, so it has not stopped.
     pub(super) fn goes_on(&mut self, t_us: u64, incarnation: Incarnation) {
         let i = self.number(incarnation);
-        self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
+        for open in &self.open_beliefs {
+            let belief = &mut self.beliefs[*open];
+            if belief.i == i {
+                belief.to = t_us;
+            }
+        }
     }
 
     /// In a log that does not report a belief's end, the belief is drawn until another is elected, or until its last

@@ -43,6 +43,7 @@ pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Ranges)> {
         7 => vec![("7-handoff", handoff(numbers))],
         8 => vec![("8-work-set", work_set(numbers))],
         9 => vec![("9-shards-moved", shards_moved(numbers)), ("9-shards-dark", shards_dark(numbers))],
+        11 => vec![("11-read-leases", read_leases(numbers))],
         _ => Vec::new(),
     };
     made.into_iter().filter(|(_, picture)| !picture.rows.is_empty()).collect()
@@ -157,6 +158,29 @@ fn reused(numbers: &Numbers) -> Ranges {
         bound: String::new(),
         series: vec!["fencing off: fewest, median and most".to_owned(), "fencing on".to_owned()],
         rows: all,
+        logarithmic: true,
+        target: None,
+    }
+}
+
+/// How long nobody is answered after the fault, and how many reads were stale, by how reads are made safe.
+fn read_leases(numbers: &Numbers) -> Ranges {
+    let row = |cell: &Cell| {
+        let bars = ["reads_dark_ms", "writes_dark_ms"].into_iter().enumerate();
+        let bars: Vec<_> = bars.filter_map(|(place, name)| Some((place, WHOLE(cell.spreads.get(name)?)))).collect();
+        let stale = cell.figure("reads_stale")?;
+        let label = format!("{}: {}; {stale} stale", cell.scenario, cell.variant);
+        (bars.len() == 2).then_some(Row { label, bars, bound: None })
+    };
+    Ranges {
+        title: "Reads and writes after the leader is gone".to_owned(),
+        about: "Longest time of a run, from the fault on, in which no client was answered; and stale reads of all runs. Raft, \
+                three nodes, 50 writes and 400 reads a second"
+            .to_owned(),
+        axis: "milliseconds, logarithmic".to_owned(),
+        bound: String::new(),
+        series: vec!["reads: shortest, median and longest".to_owned(), "writes".to_owned()],
+        rows: numbers.matching("11/*/*/*").filter_map(row).collect(),
         logarithmic: true,
         target: None,
     }

@@ -8,7 +8,7 @@
 //! store has decided on all that it sent. 4. No incarnation has more than [`UNDER_WAY_MAX`] writes to a resource in
 //! flight. 5. A leader that was asked to resign more than a second ago, while it ran, sends nothing new. 6. A leader
 //! that sends a write has had its seal of that resource accepted by the store: from then on no other leadership's state
-//! can interfere, and what it builds on is what it read.
+//! can interfere, and what it builds on is what it read. (Under deferred commit the log's order sees to that.)
 //!
 //! **Could fail** if a write was sent. Part 2 is judged if the header has the scheduler's period, and part 6 if the
 //! history has seals. In a log, no write is accepted 7. of a node that has stopped leading, 8. of a node whose grant
@@ -51,6 +51,8 @@ struct ActsOnBelief {
     told: bool,
     /// Does the history report seals?
     seals_told: bool,
+    /// The header's.
+    deferred_commit: bool,
     sent: u64,
     /// The history is a log: `stopped` says since when each node has stopped leading.
     of_log: bool,
@@ -143,14 +145,14 @@ impl ActsOnBelief {
         let schedule = header.filter(|h| h.tick_ms > 0).and_then(|h| Some((h, h.resource(SCHEDULE)?)));
         let idle_max_us = schedule.map(|(h, on)| (on, (h.liveness_bound_ms + 2 * h.tick_ms).saturating_mul(1000)));
         let (believers, leavers, violations) = (Vec::new(), BTreeSet::new(), Violations::default());
-        // A run reports every belief; a log may not.
-        let (told, seals_told, working) = (header.is_some(), false, None);
         ActsOnBelief {
             believers,
             leavers,
             narrow: BTreeSet::new(),
-            told,
-            seals_told,
+            // A run reports every belief; a log may not.
+            told: header.is_some(),
+            seals_told: false,
+            deferred_commit: header.is_some_and(|header| header.deferred_commit),
             sent: 0,
             of_log: header.is_none(),
             stopped: BTreeMap::new(),
@@ -159,7 +161,7 @@ impl ActsOnBelief {
             granted: BTreeMap::new(),
             taken: 0,
             idle_max_us,
-            working,
+            working: None,
             violations,
         }
     }
@@ -313,16 +315,13 @@ impl Invariant for ActsOnBelief {
             }
             Kind::Fault(fault) if fault.kind == FaultKind::Leave => self.leavers.extend(&fault.on),
             Kind::Seal { resource, incarnation, accepted, .. } => {
-                self.seals_told = true;
+                self.seals_told = !self.deferred_commit;
                 // A seal that is refused after it was accepted is a late copy.
                 for believer in self.believers.iter_mut().filter(|b| b.incarnation == *incarnation && *accepted) {
                     *believer.sealed.at(*resource) = true;
                 }
             }
-            Kind::Issue { node, write } => {
-                let incarnation = write.incarnation(*node);
-                self.sent(event.t_us, incarnation, write);
-            }
+            Kind::Issue { node, write } => self.sent(event.t_us, write.incarnation(*node), write),
             Kind::Apply { node, write, verdict, .. } => {
                 let incarnation = write.incarnation(*node);
                 if let Some(believer) = self.believers.iter_mut().find(|b| b.incarnation == incarnation) {

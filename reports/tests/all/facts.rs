@@ -102,6 +102,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            deferred_commit: false,
             address: None,
             placement: None,
             group: 0,

@@ -45,6 +45,7 @@ fn header() -> Header {
         resources: protocols::history::usual_resources(),
         groups: 1,
         copies: None,
+        deferred_commit: false,
         address: None,
         placement: None,
         group: 0,

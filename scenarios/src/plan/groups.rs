@@ -3,7 +3,12 @@
 use super::{Plan, limits::CLIENTS_MAX};
 use crate::fault::{PlannedFault, Who};
 use protocols::{
-    copies::Copies, election::Protocol, group::GROUPS_MAX, sharding::Placement, types::Resource, work::Kind,
+    copies::Copies,
+    election::{Protocol, raft_core},
+    group::GROUPS_MAX,
+    sharding::Placement,
+    types::Resource,
+    work::Kind,
 };
 
 /// Rejects an invalid number of groups.
@@ -57,6 +62,7 @@ pub(super) fn check_fault(plan: &Plan, planned: &PlannedFault) -> Result<(), Str
 /// Rejects copies with several groups, majority copies without a token, and faults that would only strike the unused
 /// store.
 pub(super) fn check_copies(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
+    check_guard(plan, protocol)?;
     let Some(copies) = plan.copies else { return Ok(()) };
     let (word, name) = (copies.word(), &plan.protocol);
     if plan.groups > 1 {
@@ -74,5 +80,19 @@ pub(super) fn check_copies(plan: &Plan, protocol: &Protocol) -> Result<(), Strin
     match idle && !protocol.service.in_store {
         true => Err(format!("copies is {word}, so nobody writes to the store, and the faults strike nothing else")),
         false => Ok(()),
+    }
+}
+
+/// Rejects LeaseGuard where no log has a majority, and a bound of clocks without it.
+fn check_guard(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
+    let (timings, name) = (plan.resolved(protocol), &plan.protocol);
+    match raft_core::guard(&timings) {
+        None if raft_core::bounds_clocks(&timings) => {
+            Err(format!("set.{name}.clock_bound_ms means nothing without set.{name}.lease_guard_ms"))
+        }
+        Some(_) if plan.copies != Some(Copies::Majority) => Err(format!(
+            "set.{name}.lease_guard_ms needs a log of which a majority has every committed entry; add --copies majority"
+        )),
+        _ => Ok(()),
     }
 }

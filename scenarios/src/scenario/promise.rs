@@ -7,7 +7,9 @@ use super::{
 use crate::params::Params;
 use protocols::{
     copies::Copies,
-    election::{Bounds, Hazard, Notice, Promise, Protocol, Timer, Transport, hazard, promise::GRANTED_AGAIN},
+    election::{
+        Bounds, Hazard, Notice, Promise, Protocol, Timer, Transport, hazard, promise::GRANTED_AGAIN, raft_core,
+    },
     fence::checks::Fencing,
 };
 
@@ -60,6 +62,11 @@ pub fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pr
 }
 
 fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
+    // LeaseGuard's new leader waits for as long as its wall clock is behind that of the former one.
+    let guards = raft_core::guard(&params.resolved(protocol)).is_some();
+    if guards && (scenario.hazard == hazard::CLOCK_STEPS || !params.lease_covers_reads(protocol)) {
+        return Live::May;
+    }
     let nobody = match scenario.hazard {
         leader_cannot_work::HAZARD => !leader_cannot_work::is_noticed(scenario, protocol, params),
         // In a queue everybody waits for a node that its owner has forgotten.
@@ -87,6 +94,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     // A lease that only a clock ends is only as good as the clocks.
     let by_clock = from_memory || (scenario.hazard.isolates_leader && unchecked);
     let relaxed = !params.set.rules(protocol).are_usual();
+    let guards = raft_core::guard(&params.resolved(protocol)).is_some();
     let promised = match scenario.hazard {
         hazard::SATURATED_LINK => heartbeat_starved::promised(protocol, params),
         leader_cannot_work::HAZARD => leader_cannot_work::promised(scenario, protocol, params),
@@ -133,6 +141,10 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds
             if by_clock && (!params.lease_covers_reads(protocol) || forgets_to_wait(scenario.hazard, protocol)) =>
         {
+            Promise::May
+        }
+        // LeaseGuard compares wall clocks, and these are set.
+        Promise::Holds if guards && scenario.hazard == hazard::CLOCK_STEPS && params.read_lease != Some(false) => {
             Promise::May
         }
         promise => promise,

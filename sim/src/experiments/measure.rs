@@ -1,6 +1,7 @@
 //! Runs an experiment and collects its numbers.
 
 use super::{
+    answers,
     drawn::{self, Lines},
     frontiers, renewals,
     sets::{CHURN, Experiment, PAUSES, PlanSet, RENEWALS, TTL_SWEEP},
@@ -152,6 +153,7 @@ impl Work<'_> {
             registry: self.registry.clone(),
             timeline: first || self.set.scenario == CHURN,
             history: (first || listed).then(|| Box::new(lines.clone()) as Box<_>),
+            keep: if self.set.with.reads_per_s.is_some() { usize::MAX } else { 0 },
             ..Options::default()
         };
         let run = run::run(&plan, options)?;
@@ -169,6 +171,10 @@ impl Work<'_> {
         ];
         counts.extend(worked.into_iter().filter_map(|(name, n)| Some((name, n?))));
         counts.extend(metrics.shards.iter().flat_map(shards::counts));
+        let kept = run.kept.as_deref().unwrap_or_default();
+        if self.set.with.reads_per_s.is_some() {
+            counts.extend([("reads_answered", metrics.reads_answered), ("reads_stale", metrics.reads_stale)]);
+        }
         if self.set.with.tenure.check_errors_ppm > 0 {
             counts.extend(metrics.dark_ms.map(|ms| ("dark_ms_sum", ms.round() as u64)));
         }
@@ -190,6 +196,7 @@ impl Work<'_> {
                 .chain(metrics.work_stalled_ms_max.map(|ms| ("work_stalled_ms", vec![ms])))
                 .chain(metrics.work_done.map(|done| ("work_done_per_run", vec![done as f64])))
                 .chain(metrics.work_redone.map(|again| ("work_redone_per_run", vec![again as f64])))
+                .chain(answers::longest_gaps(kept, judgement.end_us))
                 .collect(),
             wins,
             refusals: if listed { self.refusals(seed, &events) } else { Vec::new() },

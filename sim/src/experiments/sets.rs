@@ -1,7 +1,7 @@
 //! The committed plan sets and numbers.
 
 use crate::{error::Failed, registry::Registry};
-use protocols::{election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
+use protocols::{copies::Copies, election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
 use reports::experiments::Numbers;
 use scenarios::{
     Params,
@@ -25,7 +25,7 @@ pub const PAUSES: &str = "pauses";
 pub const ADVICE: &str = "advice";
 
 /// The committed plan sets, by number.
-const COMMITTED: [&str; 10] = [
+const COMMITTED: [&str; 11] = [
     include_str!("../../data/experiments/1-clean-kill.json"),
     include_str!("../../data/experiments/2-ttl-sweep.json"),
     include_str!("../../data/experiments/3-partition.json"),
@@ -36,6 +36,7 @@ const COMMITTED: [&str; 10] = [
     include_str!("../../data/experiments/8-work-set.json"),
     include_str!("../../data/experiments/9-shards.json"),
     include_str!("../../data/experiments/10-frontiers.json"),
+    include_str!("../../data/experiments/11-read-leases.json"),
 ];
 
 /// The committed numbers of the full set.
@@ -118,6 +119,16 @@ pub struct With {
     pub fencing: Option<bool>,
     /// In milliseconds.
     pub lease_ttl_ms: Option<u64>,
+    /// The range, in milliseconds.
+    pub election_timeout_ms: Option<(u64, u64)>,
+    /// How far wall clocks are off at most, in milliseconds.
+    pub clock_skew_ms: Option<u64>,
+    /// Whether every node has a copy of the data, and when the leader's copy acknowledges.
+    pub copies: Option<Copies>,
+    /// Whether a leader answers reads by its lease.
+    pub read_lease: Option<bool>,
+    /// Reads per second.
+    pub reads_per_s: Option<u64>,
     /// Between attempts to acquire, in milliseconds.
     pub retry_period_ms: Option<u64>,
     /// Parameters of one protocol or work, as for `--set`.
@@ -182,8 +193,20 @@ impl PlanSet {
     /// It names an unknown work, bug or parameter.
     pub fn params(&self, registry: &Registry) -> Result<Params, Missing> {
         let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, set, .. } = &self.with;
-        let With { lease_ttl_ms, duration_ms, placement, tenure, .. } = self.with;
-        let mut params = Params { lease_ttl_ms, duration_ms, placement, tenure, ..Params::default() };
+        let With { lease_ttl_ms, election_timeout_ms, duration_ms, placement, tenure, .. } = self.with;
+        let With { copies, read_lease, reads_per_s, clock_skew_ms, .. } = self.with;
+        let mut params = Params {
+            lease_ttl_ms,
+            election_timeout_ms,
+            duration_ms,
+            placement,
+            tenure,
+            copies,
+            read_lease,
+            reads_per_s,
+            ..Params::default()
+        };
+        params.clock_skew_ms = clock_skew_ms.unwrap_or(params.clock_skew_ms);
         params.groups = groups.unwrap_or(params.groups);
         params.nodes = nodes.unwrap_or(params.nodes);
         params.rate = rate.unwrap_or(params.rate);
@@ -232,14 +255,14 @@ mod tests {
     fn every_committed_plan_set_names_what_there_is() {
         let registry = Registry::default();
         let experiments = find(&[]).unwrap();
-        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+        assert_eq!(experiments.iter().map(|e| e.number).collect::<Vec<_>>(), (1..=11).collect::<Vec<_>>());
         for experiment in &experiments {
             for set in experiment.full.iter().chain(&experiment.reduced) {
                 assert!(!set.protocols(&registry).unwrap().is_empty() && set.seeds.0 < set.seeds.1);
                 set.params(&registry).unwrap();
             }
         }
-        assert_eq!(find(&[4, 11]).unwrap_err().to_string(), "there is no experiment 11; there are 1 to 10");
+        assert_eq!(find(&[4, 12]).unwrap_err().to_string(), "there is no experiment 12; there are 1 to 11");
         assert_eq!(find(&[5, 3]).unwrap().len(), 2);
     }
 

@@ -111,3 +111,19 @@ fn a_failure_of_every_scenario_says_who_did_what_and_when() {
     // As `docs/matrix.md` says, no protocol fails the other scenarios.
     assert!(failures > 40, "only {failures} of {} fail", known.len());
 }
+
+#[test]
+fn a_clock_is_named_only_where_clocks_are_compared() {
+    let told = |protocol: &str| {
+        let apart = Params { fencing: false.into(), clock_skew_ms: 180_000, ..Params::default() };
+        let (of, by) = (scenario::find("partition").expect("it is"), election::find(protocol).expect("it is"));
+        (0..20).find_map(|seed| {
+            let plan = of.compile(&apart, by, seed).expect("the parameters make sense");
+            let run = run::run(&plan, Options { timeline: true, ..Options::default() }).expect("the run ends");
+            let text = run.highlights.expect("somebody listened").cause.text();
+            text.contains("clock was").then_some(text)
+        })
+    };
+    assert!(told("db-row-node-clock").is_some());
+    assert_eq!(told("lowest-id"), None);
+}

@@ -26,6 +26,7 @@ mod futures;
 mod generated;
 mod groups;
 mod house_rules;
+mod lease_guard;
 mod listeners;
 mod matrix;
 mod members;

@@ -4,7 +4,10 @@ mod figure;
 mod server;
 
 use super::{drill::timings, *};
-use crate::{election::Timings, types::SECOND};
+use crate::{
+    election::Timings,
+    types::{MILLISECOND, SECOND},
+};
 
 /// Server 0 of several, and its writes.
 pub(super) struct Server {

@@ -50,7 +50,29 @@ pub(super) fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     }
 }
 
-pub(super) const ALL: [Parameter; 5] = [PRESET, PRE_VOTE, CHECK_QUORUM, LEADER_LEASE, ENTRY_INTERVAL];
+/// See [`crate::election::Protocol::takeover_max`].
+pub(super) fn takeover_max(timings: &Timings) -> u64 {
+    // A follower that has voted for a loser waits once more.
+    let elected = 3 * longest(timings) + 50 * MILLISECOND;
+    // Under LeaseGuard an earlier lease is waited out. Two clocks may be wrong in opposite directions, and each node
+    // allows for that.
+    let deferred = guard(timings).map_or(0, |(lease, bound)| lease.saturating_add(bound.saturating_mul(4)));
+    elected.max(deferred).saturating_sub(timings.lease_ttl)
+}
+
+/// LeaseGuard's lease and the bound of clocks' errors, nanoseconds, if it is on.
+pub fn guard(timings: &Timings) -> Option<(u64, u64)> {
+    let values = &timings.own.values;
+    Some((values.duration(&LEASE_GUARD)?, values.duration(&CLOCK_BOUND).unwrap_or(CLOCK_BOUND_USUAL)))
+}
+
+/// Whether the bound of clocks' errors was given.
+pub fn bounds_clocks(timings: &Timings) -> bool {
+    timings.own.values.get(&CLOCK_BOUND).is_some()
+}
+
+pub(super) const ALL: [Parameter; 7] =
+    [PRESET, PRE_VOTE, CHECK_QUORUM, LEADER_LEASE, ENTRY_INTERVAL, LEASE_GUARD, CLOCK_BOUND];
 
 const PRESET: Parameter = Parameter {
     name: "preset",
@@ -90,4 +112,23 @@ const ENTRY_INTERVAL: Parameter = Parameter {
     usual: "no entries",
     about: "Time from one log entry of the leader to the next, as if its clients wrote",
     place: Place::Timer(Timer::EntryInterval),
+};
+
+const LEASE_GUARD: Parameter = Parameter {
+    name: "lease-guard",
+    takes: Takes::Duration { least_ms: 1 },
+    usual: "off",
+    about: "Lease of a committed log entry, by LeaseGuard; needs --copies majority",
+    place: Place::Values,
+};
+
+/// As wrong as the clocks of a plan are by default, nanoseconds: ±200 ms at the start, and drift.
+const CLOCK_BOUND_USUAL: u64 = 250 * MILLISECOND;
+
+const CLOCK_BOUND: Parameter = Parameter {
+    name: "clock-bound",
+    takes: Takes::Duration { least_ms: 0 },
+    usual: "250 ms",
+    about: "How far wall clocks may be from true time, as LeaseGuard assumes",
+    place: Place::Values,
 };

@@ -35,6 +35,7 @@ fn header() -> Header {
         resources: usual_resources(),
         groups: 1,
         copies: None,
+        deferred_commit: false,
         address: None,
         placement: None,
         group: 0,

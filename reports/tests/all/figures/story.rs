@@ -121,6 +121,7 @@ impl Story {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            deferred_commit: false,
             address: None,
             placement: None,
             group: 0,

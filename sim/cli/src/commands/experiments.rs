@@ -268,7 +268,7 @@ fn commit() -> String {
 /// Writes the findings, and the plots that need only numbers.
 fn tell(registry: &Registry, args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
-    for number in 1..=10 {
+    for number in 1..=11 {
         for (name, picture) in pictures::of(numbers, number) {
             picture_at(&out, name, &picture)?;
         }

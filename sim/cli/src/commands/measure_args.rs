@@ -10,8 +10,8 @@ use std::{ops::Range, path::PathBuf};
 /// The experiments.
 #[derive(ClapArgs, Debug)]
 pub struct ExperimentsArgs {
-    /// Numbers of the experiments, 1 to 10; all by default
-    #[arg(value_parser = parse::within::<u8>(1..=10), value_name = "N")]
+    /// Numbers of the experiments, 1 to 11; all by default
+    #[arg(value_parser = parse::within::<u8>(1..=11), value_name = "N")]
     pub numbers: Vec<u8>,
     /// Only a few protocols and seeds of each
     #[arg(long)]

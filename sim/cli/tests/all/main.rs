@@ -12,6 +12,7 @@ mod commands;
 mod determinism;
 mod doubts;
 mod exhaust;
+mod explained;
 mod export;
 #[cfg(unix)]
 mod followed;

@@ -2,13 +2,12 @@
 //! many formats. The verdict is right, or there is none and the question needs knowledge of the log; it is never wrong,
 //! and no suggestion is rejected or repeated.
 
+mod reader;
+mod shapes;
 mod systems;
+mod tally;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use reader::{check, file, obeyed};
 
 /// Milliseconds, node, token, number, and whether it was accepted.
 type Row = (u64, &'static str, u64, u64, bool);
@@ -17,66 +16,6 @@ type Row = (u64, &'static str, u64, u64, bool);
 fn rows(bad: bool) -> Vec<Row> {
     let again = if bad { (4_000, "a", 7, 4, true) } else { (4_000, "a", 7, 4, false) };
     vec![(1_000, "a", 7, 1, true), (2_000, "a", 7, 2, true), (3_000, "b", 8, 3, true), again, (5_000, "b", 8, 5, true)]
-}
-
-fn file(name: &str, text: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("obedient-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join(name);
-    fs::write(&file, text).expect("a file");
-    file
-}
-
-fn check(files: &[PathBuf], options: &[String]) -> (i32, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
-    command.arg("check").args(files).args(options).env("NO_COLOR", "1");
-    let output = command.output().expect("the binary runs");
-    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    (output.status.code().expect("an exit code"), text)
-}
-
-/// Splits a command line into words, with quotes as in a shell.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
-    for c in text.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(std::mem::take(&mut word)),
-            c => word.push(c),
-        }
-    }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// The options that an answer suggests.
-fn suggested(answer: &str) -> Vec<String> {
-    let Some((_, advice)) = answer.split_once("if this guess is right, add ") else { return Vec::new() };
-    let advice = advice.split("; and only you can say").next().unwrap_or_default();
-    let advice = advice.split("; if a field says something else").next().unwrap_or_default();
-    words(advice.trim_end())
-}
-
-/// The exit code in the end, or `None` if only a question is left.
-fn obeyed(name: &str, files: &[PathBuf]) -> Option<i32> {
-    let mut options: Vec<String> = Vec::new();
-    for _ in 0..6 {
-        let (code, answer) = check(files, &options);
-        if code != 64 {
-            return Some(code);
-        }
-        let more = suggested(&answer);
-        if more.is_empty() {
-            let reason = answer.contains("only you can say") || answer.contains("write ") || answer.contains("run `");
-            assert!(reason, "{name}: a dead end: {answer}");
-            return None;
-        }
-        let again = more.chunks(2).all(|pair| options.windows(2).any(|known| known == pair));
-        assert!(!again, "{name}: the same suggestion again: {answer}");
-        options.extend(more);
-    }
-    panic!("{name}: no end of suggestions: {options:?}");
 }
 
 fn lines(rows: &[Row], line: impl Fn(&Row) -> String) -> String {

@@ -74,7 +74,7 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("sweep steady --seeds 0..1 --jobs -1", "--jobs: `-1` is not a number from 1 to 1024"),
         ("sweep steady --seeds 0..1 --jobs 0", "--jobs: `0` is not a number from 1 to 1024"),
         ("matrix --jobs foo", "--jobs: `foo` is not a number from 1 to 1024"),
-        ("experiments foo", "`foo` is not a number from 1 to 10"),
+        ("experiments foo", "`foo` is not a number from 1 to 11"),
         ("sweep steady --seeds 0..1 --protocol etcd", "--protocol: there is no protocol `etcd`; did you mean"),
         ("sweep steady --seeds 0..1 --protocol raft,,bully", "--protocol: there is an empty name in `raft,,bully`"),
         (

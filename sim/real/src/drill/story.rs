@@ -324,6 +324,7 @@ fn header(facts: &Facts, refused: bool) -> Header {
         dual_belief_bound_us: None,
         resources: vec![file.store.resource().to_owned()],
         copies: None,
+        deferred_commit: false,
         groups: 1,
         address: None,
         placement: None,

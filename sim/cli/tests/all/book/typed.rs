@@ -44,8 +44,9 @@ const REDUCED: [(&str, &[(&str, &str)]); 22] = [
 ];
 
 /// Commands that end with another code than 0. Add a page's new command of that kind here.
-const ENDS: [(&str, &[i32]); 24] = [
+const ENDS: [(&str, &[i32]); 28] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
+    ("scenario swarm --seed", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
     ("scenario gc-pause --fencing off", &[1]),
     ("scenario partition --protocol redis-lease --bug", &[1]),
@@ -73,6 +74,9 @@ const ENDS: [(&str, &[i32]); 24] = [
     ("check sim/cli/tests/testdata/logs/billing", &[1]),
     ("check controller-1.log", &[1]),
     ("check app.log", &[1]),
+    ("check lease.yaml", &[1]),
+    ("check history.edn", &[1]),
+    ("check monitor.txt", &[1]),
     ("", &[0]),
 ];
 
@@ -91,10 +95,13 @@ const WRITES: &str =
     "created_at,worker,fence_token,version\n2026-11-21T10:00:00Z,w1,41,1\n2026-11-21T10:00:01Z,w2,42,2\n";
 
 /// Files that help texts name as the user's own, and their content.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 9] = [
     ("app.log", "sim/cli/tests/testdata/logs/app.log"),
     ("controller-1.log", "sim/cli/tests/testdata/logs/controller-1.log"),
     ("controller-2.log", "sim/cli/tests/testdata/logs/controller-2.log"),
+    ("lease.yaml", "sim/cli/tests/testdata/logs/lease.yaml"),
+    ("history.edn", "sim/cli/tests/testdata/logs/history.edn"),
+    ("monitor.txt", "sim/cli/tests/testdata/logs/monitor.txt"),
     ("gc.log", "reports/experiments/profiles/jvm-g1.log"),
     ("monday.jsonl", "history.jsonl"),
     ("tuesday.jsonl", "history.jsonl"),
