@@ -17,6 +17,7 @@
 
 mod bound;
 mod cast;
+mod choice;
 mod kinds;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::{
     read_lease, streams,
 };
 use cast::{After, Cast, Draft, Role, When, name};
+pub use choice::Choice;
 use proptest::{
     option,
     prelude::any,
@@ -38,7 +40,6 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use protocols::{
-    bug::Bug,
     election::{self, Hazard, Promise, Protocol, hazard},
     fence::checks::Fencing,
     history::FaultKind,
@@ -55,48 +56,6 @@ pub const DURATION_MAX_MS: u64 = 30_000;
 const TROUBLE_MIN_MS: u64 = 3_000;
 /// By how much the quiet part exceeds the liveness bound, milliseconds.
 const QUIET_SLACK_MS: u64 = 500;
-
-/// The parts of a plan that the caller chooses instead of the seed.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// The protocols to draw from; not empty.
-    pub protocols: Vec<&'static Protocol>,
-    /// `None`: drawn.
-    pub net: Option<&'static Profile>,
-    /// Shortest and longest one-way latency, microseconds; `None`: the network's.
-    pub latency_us: Option<(u64, u64)>,
-    /// Lost packets per million; `None`: the network's.
-    pub loss_ppm: Option<u32>,
-    /// The number of candidates; `None`: drawn.
-    pub nodes: Option<u16>,
-    pub fencing: Fencing,
-    /// The number of groups; the faults are about the first.
-    pub groups: u16,
-    /// The known bugs to switch on, in plans of the protocols that have them.
-    pub bugs: Vec<&'static Bug>,
-}
-
-impl Choice {
-    /// The ids of the bugs that this protocol has.
-    pub fn bugs_of(&self, protocol: &str) -> Vec<String> {
-        self.bugs.iter().filter(|bug| bug.concerns(protocol)).map(|bug| bug.id.to_owned()).collect()
-    }
-}
-
-impl Default for Choice {
-    fn default() -> Choice {
-        Choice {
-            protocols: election::ALL.to_vec(),
-            net: None,
-            latency_us: None,
-            loss_ppm: None,
-            nodes: None,
-            fencing: Fencing::On,
-            groups: 1,
-            bugs: Vec::new(),
-        }
-    }
-}
 
 /// Any plan, of any protocol, with fencing on.
 pub fn plans() -> impl Strategy<Value = Plan> {
