@@ -17,6 +17,7 @@
 
 mod bound;
 mod cast;
+mod choice;
 mod kinds;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::{
     read_lease, streams,
 };
 use cast::{After, Cast, Draft, Role, When, name};
+pub use choice::Choice;
 use proptest::{
     option,
     prelude::any,
@@ -54,38 +56,6 @@ pub const DURATION_MAX_MS: u64 = 30_000;
 const TROUBLE_MIN_MS: u64 = 3_000;
 /// By how much the quiet part exceeds the liveness bound, milliseconds.
 const QUIET_SLACK_MS: u64 = 500;
-
-/// The parts of a plan that the caller chooses instead of the seed.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// The protocols to draw from; not empty.
-    pub protocols: Vec<&'static Protocol>,
-    /// `None`: drawn.
-    pub net: Option<&'static Profile>,
-    /// Shortest and longest one-way latency, microseconds; `None`: the network's.
-    pub latency_us: Option<(u64, u64)>,
-    /// Lost packets per million; `None`: the network's.
-    pub loss_ppm: Option<u32>,
-    /// The number of candidates; `None`: drawn.
-    pub nodes: Option<u16>,
-    pub fencing: Fencing,
-    /// The number of groups; the faults are about the first.
-    pub groups: u16,
-}
-
-impl Default for Choice {
-    fn default() -> Choice {
-        Choice {
-            protocols: election::ALL.to_vec(),
-            net: None,
-            latency_us: None,
-            loss_ppm: None,
-            nodes: None,
-            fencing: Fencing::On,
-            groups: 1,
-        }
-    }
-}
 
 /// Any plan, of any protocol, with fencing on.
 pub fn plans() -> impl Strategy<Value = Plan> {
@@ -134,7 +104,7 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     let last = choice.protocols.len().saturating_sub(1) as u64;
     let place = streams::between(&mut streams::stream(seed, streams::SWARM), 0, last);
     let plan = drawn.plan(choice.protocols[place as usize], seed, choice.fencing);
-    Plan { groups: choice.groups, ..plan }
+    Plan { groups: choice.groups, bugs: choice.bugs_of(&plan.protocol), ..plan }
 }
 
 /// The promise of the plan's protocol in it: the one about no hazard if the plan has none, otherwise the one about any.

@@ -190,7 +190,10 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
 }
 
 /// Rejects bugs that the protocol does not have, and members that its service cannot have.
-fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
+///
+/// # Errors
+/// One sentence about the option.
+pub fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     let name = protocol.name;
     if let Some(bug) = params.bugs.iter().find(|bug| !bug.concerns(name)) {
         let (id, of) = (bug.id, bug.protocols.join(", "));

@@ -67,7 +67,7 @@ pub struct FileError {
 
 impl FileError {
     /// For `map_err` after an operation on `path`.
-    pub(crate) fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
+    pub fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
         move |why| FileError { what, path: path.to_owned(), why: why.to_string() }
     }
 }

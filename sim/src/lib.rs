@@ -35,6 +35,7 @@
 //! | `assess` | whether a setting is safe under a hazard, and by what margin |
 //! | `merge` | merges the shards of a sweep |
 //! | `mutants` | after how many seeds known bugs are detected |
+//! | `nightly` | nights of a swarm: earlier failures, a canary, new seeds |
 //! | `reduce` | the faults that a failure needs, and the smallest plan that fails the same way |
 //! | `experiments` | questions, and the runs that answer them |
 //! | `shown` | whether a run shows a bug, and how many runs of a sweep do |
@@ -96,6 +97,8 @@ pub mod matrix;
 pub mod merge;
 #[cfg(feature = "simulation")]
 pub mod mutants;
+#[cfg(feature = "simulation")]
+pub mod nightly;
 #[cfg(feature = "simulation")]
 pub mod outcome;
 #[cfg(feature = "simulation")]

@@ -172,6 +172,18 @@ impl Swarm {
     /// # Errors
     /// The committed baseline is unreadable.
     pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Swept, Unreadable> {
+        self.run_while(|| true, done)
+    }
+
+    /// The same for as long as `goes_on`, and for one run at least. The result is that of as many seeds, from the first.
+    ///
+    /// # Errors
+    /// As [`Swarm::run`].
+    pub fn run_while(
+        &self,
+        goes_on: impl Fn() -> bool + Sync,
+        done: impl Fn(Ended) + Sync,
+    ) -> Result<Swept, Unreadable> {
         let cell = |protocol: &&Protocol| Cell {
             scenario: SWARM.to_owned(),
             protocol: protocol.name.to_owned(),
@@ -191,26 +203,35 @@ impl Swarm {
         let seed = |index: u64| self.seeds.start + self.shard.0 - 1 + index * self.shard.1;
         let work = |index: u64| {
             let plan = generate::swarm(seed(index), &self.choice);
-            let registry = self.registry.clone();
-            let run = registry.plans.validate(&plan);
-            let run =
-                run.map_err(Failed::from).and_then(|()| run::run(&plan, Options { registry, ..Options::default() }));
-            let failure = self.failure(&plan, &run);
+            let (run, failure) = self.one(&plan);
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
-            (plan, run.ok(), failure)
+            (plan, run, failure)
         };
         let enough = |swept: &Swept| {
             let missing = swept.coverage.silent(&swept.possible).into_iter().any(|mark| marks::rare(mark).is_none());
             self.until_stable && !missing && swept.coverage.quiet() >= QUIET_RUNS
         };
+        let mut over = false;
         pool::each(self.runs(), self.jobs, work, |_, (plan, run, failure)| {
             swept.add(&plan, run.as_ref(), failure);
             swept.stable = enough(&swept);
-            !swept.stable && !interrupt::asked()
+            over = !goes_on();
+            !swept.stable && !over && !interrupt::asked()
         });
-        swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
-        swept.finish(&baseline, &self.figure_options(), &self.seeds, &self.registry);
+        swept.outcome.interrupted = !swept.stable && !over && swept.runs < self.runs();
+        let end = if over { self.seeds.start + swept.runs * self.shard.1 } else { self.seeds.end };
+        let seeds = self.seeds.start..end.min(self.seeds.end);
+        swept.finish(&baseline, &self.figure_options(), &seeds, &self.registry);
         Ok(swept)
+    }
+
+    /// Runs a plan that was drawn under this choice or another.
+    pub(crate) fn one(&self, plan: &Plan) -> (Option<Run>, Option<Failure>) {
+        let registry = self.registry.clone();
+        let valid = registry.plans.validate(plan).map_err(Failed::from);
+        let run = valid.and_then(|()| run::run(plan, Options { registry, ..Options::default() }));
+        let failure = self.failure(plan, &run);
+        (run.ok(), failure)
     }
 
     fn failure(&self, plan: &Plan, run: &Result<Run, Failed>) -> Option<Failure> {
@@ -248,7 +269,7 @@ pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
 
 /// The parameters that were given instead of drawn, except the protocols, as options.
 fn options(choice: &Choice) -> Vec<String> {
-    let Choice { net, latency_us, loss_ppm, nodes, fencing, groups, .. } = choice;
+    let Choice { net, latency_us, loss_ppm, nodes, fencing, groups, bugs, .. } = choice;
     let given = [
         ("--net", net.map(|net| net.name.to_owned())),
         ("--latency", latency_us.map(|(from, to)| format!("{}..{}", duration_us_text(from), duration_us_text(to)))),
@@ -256,6 +277,7 @@ fn options(choice: &Choice) -> Vec<String> {
         ("--nodes", nodes.map(|nodes| nodes.to_string())),
         ("--groups", (*groups != 1).then(|| groups.to_string())),
         ("--fencing", (*fencing != Fencing::On).then(|| fencing.word().to_owned())),
+        ("--bug", bugs.first().map(|bug| bug.id.to_owned())),
     ];
     let given = given.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
     given.flatten().collect()

@@ -113,7 +113,7 @@ function conditions(table, text) {
 const looked = value => typeof value === "number" ? `${value} ${grouped(value)} ${grouped(value).replaceAll(",", "")}` : String(value);
 function value(column, of) {
   if (of === null) return make("td", { className: "of-" + column.kind }, column.kind === "number" ? "–" : "");
-  const inside = { number: () => typeof of === "number" ? grouped(of) : String(of), code: () => command(of), sign: () => sign(of), link: () => make("a", { href: of }, "timeline") }[column.kind];
+  const inside = { number: () => typeof of === "number" ? grouped(of) : String(of), code: () => command(of), sign: () => sign(of), link: () => make("a", { href: of }, "timeline"), line: () => lineOf(of) }[column.kind];
   const short = column.kind === "text" && String(of).length < 30 ? " short" : "";
   return make("td", { className: "of-" + column.kind + short }, inside ? inside() : String(of));
 }
@@ -161,6 +161,17 @@ function barsOf(table, kept, place, width) {
       put("rect", { x: left, y: bar, width: Math.max(1, X(row[place]) - left), height: 11, class: "value" }),
       put("text", { x: X(far(row)) + 5, y: bar + 10, class: "dim" }, value));
   });
+  return svg;
+}
+/// A list of numbers as a line, with a dot at the last one; a gap where there is no number.
+function lineOf(values) {
+  const width = 180, height = 30, numbers = values.filter(value => typeof value === "number"), least = Math.min(...numbers), most = Math.max(...numbers);
+  const X = i => 4 + i / Math.max(1, values.length - 1) * (width - 8), Y = n => most > least ? 4 + (most - n) / (most - least) * (height - 8) : height / 2;
+  const points = values.map((value, i) => typeof value === "number" ? [X(i), Y(value)] : null);
+  const path = points.map((point, i) => point ? (points[i - 1] ? "L" : "M") + point.map(n => n.toFixed(1)).join(" ") : "").join("");
+  const said = numbers.length ? `${numbers.length} nights, from ${grouped(least)} to ${grouped(most)}` : "no numbers";
+  const svg = put("svg", { class: "trend", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }), last = points.at(-1);
+  svg.append(put("title", {}, said), put("path", { d: path }), ...last ? [put("circle", { cx: last[0], cy: last[1], r: 3 })] : []);
   return svg;
 }
 const SHOWN = 400;

@@ -59,7 +59,7 @@ pub struct Table {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Column {
     pub label: &'static str,
-    /// `text`, `number`, `code`, `sign` or `link`.
+    /// `text`, `number`, `code`, `sign`, `link`, or `line`: a list of numbers.
     pub kind: &'static str,
     /// The unit of its numbers.
     pub unit: &'static str,

@@ -59,11 +59,16 @@ fn every_row_has_a_value_for_each_column_and_names_stay_text() {
                        "spreads": { "failover_ms": { "p50": 1.0, "p95": 2.0 } }, "command": "c" });
     let report = json!({ "scenario": "gc-pause", "protocol": HOSTILE, "seed": 1, "fencing": false, "verdict": "safety", "cause": "c",
                          "invariants": [{ "name": "one_number", "holds": false }], "metrics": { "elections": 2 } });
+    let failed = json!({ "since": "2026-11-29T01:00:00Z", "file": "failures/1.json", "redrawn": false, "unread": null,
+                         "failure": { "protocol": HOSTILE, "seed": 1, "violated": ["one_number"], "why": HOSTILE } });
+    let night = json!({ "ended": "2026-11-30T01:00:00Z", "commit": "c", "protocols": HOSTILE, "seeds": [0, 3], "runs": 3, "exit": 1,
+                        "open": [&failed], "fixed": [&failed], "moved": [], "figures": { "dark_ms_p50": 1.5 } });
     let all = [
         sweep(&summary(), &[], &|_| None).expect("a summary"),
         matrix(&matrix_of, &|_| None).expect("a matrix"),
         experiments(&json!({ "schema": 1, "cells": [cell] }), &[(None, b"<svg/>".to_vec())]).expect("numbers"),
         runs(&[(None, report)]),
+        nights(&[night.clone(), night], &|file| format!("replay {file}")),
     ];
     for index in &all {
         for table in &index.tables {
@@ -79,6 +84,9 @@ fn every_row_has_a_value_for_each_column_and_names_stay_text() {
     let grid = all[1].grid.as_ref().expect("a grid");
     assert_eq!(grid.rows[0].1, [Some("F".to_owned()), None]);
     assert_eq!(all[1].tables[0].rows[0][6], json!(10.24169));
+    let [open] = &all[4].stories[..] else { panic!("{:?}", all[4].stories) };
+    assert!(open.command == "replay failures/1.json" && open.why.contains("another plan from seed 1"), "{open:?}");
+    assert_eq!(all[4].tables[0].rows[3], [json!("dark, median, ms"), json!(1.5), json!(1.5), json!([1.5, 1.5])]);
 }
 
 #[test]

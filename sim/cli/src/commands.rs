@@ -22,6 +22,7 @@ mod matrix;
 mod measure_args;
 mod merge;
 mod mutants;
+mod nightly;
 mod notices;
 mod one_run;
 mod output_args;

@@ -47,6 +47,19 @@ pub enum FindingsCommand {
         fencepost exhaust --protocol all --pairs 1000\n           fencepost exhaust --protocol redis-fenced --fencing off"
     )]
     Exhaust(Box<ExhaustArgs>),
+    /// Run again what failed in earlier nights, check that a canary fails, and run new seeds of `sweep swarm`
+    #[command(
+        after_help = "A night adds a line to DIR/nights.ndjson, keeps the plans that failed in DIR/failures, and writes DIR/index.html: \
+        what is open, what was fixed, and each figure beside its last thirty nights. No two nights run the same seed. If the \
+        canary passes, nothing of the night counts. Exit codes are those of `sweep`, with failures of earlier nights that are \
+        still open, and 70 if the canary passes.\n\n\
+        Examples:  fencepost nightly --out nights\n           \
+        fencepost nightly --out nights --for 8h --protocol etcd-election,redis-fenced\n           \
+        fencepost nightly --out nights --runs 1000",
+        mut_args(|arg| if NIGHTLY.contains(&arg.get_id().as_str()) { arg } else { arg.hide(true) }),
+        mut_arg("nodes", |arg| arg.help("Number of candidates; drawn by default"))
+    )]
+    Nightly(Box<NightlyArgs>),
     /// Merge the shards of a sweep into one result, as if one machine had run it
     #[command(
         after_help = "A shard is what `sweep … --shard I/N --out DIR` has left. The exit code is that of the whole sweep; \
@@ -95,6 +108,39 @@ pub struct ExhaustArgs {
     /// Folder for the first unsafe run of each protocol [default: target/fencepost]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// The options that a night takes; a swarm draws the others, and refuses them.
+const NIGHTLY: [&str; 16] = [
+    "out", "limit", "runs", "protocol", "canary", "jobs", "nodes", "net", "latency", "loss", "groups", "fencing",
+    "bug", "json", "quiet", "verbose",
+];
+
+/// How long a night is, and what it runs.
+#[derive(ClapArgs, Debug)]
+pub struct NightlyArgs {
+    /// The folder of all nights; each goes on where the last one ended
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub out: PathBuf,
+    /// When to end, counted from the start [default: 30m, or no limit with --runs]
+    #[arg(long = "for", value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
+    pub limit: Option<u64>,
+    /// End after this many new seeds
+    #[arg(long, value_parser = parse::within::<u64>(1..=1_000_000_000), value_name = "N", allow_hyphen_values = true)]
+    pub runs: Option<u64>,
+    /// Protocols, separated by commas, or `all`
+    #[arg(long, default_value = "all", value_name = "P,…")]
+    pub protocol: String,
+    /// A plan or a capsule that must fail; by default `gc-pause` with fencing off
+    #[arg(long, value_name = "FILE")]
+    pub canary: Option<PathBuf>,
+    /// Number of parallel runs; by default one per core
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<u16>,
     #[command(flatten)]
     pub plan: PlanOptions,
     #[command(flatten)]

@@ -276,7 +276,6 @@ impl PlanOptions {
             ("--load-time", self.work_set.load_time.is_some()),
             ("--charge-check", self.work_set.charge_check.is_some()),
             ("--set", !self.own.values.set.is_empty()),
-            ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),
             ("--clock-drift", self.clock_drift.is_some()),
@@ -299,7 +298,7 @@ impl PlanOptions {
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
             return Err(Invalid(format!(
                 "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --latency, --loss, --nodes, \
-                 --groups and --fencing"
+                 --groups, --fencing and --bug"
             )));
         }
         let nodes = match *self.nodes() {
@@ -312,8 +311,19 @@ impl PlanOptions {
             }
         };
         protocols.iter().try_for_each(|protocol| always_led("swarm", protocol))?;
+        let bugs = Params { bugs: self.bug.into_iter().collect(), ..Params::default() };
+        protocols.iter().try_for_each(|protocol| sense::bugs_and_members(&bugs, protocol))?;
         let (latency_us, loss_ppm, groups) = (self.latency, self.loss, self.groups.unwrap_or(1));
-        Ok(Choice { protocols, net: self.net, latency_us, loss_ppm, nodes, fencing: self.fencing, groups })
+        Ok(Choice {
+            protocols,
+            net: self.net,
+            latency_us,
+            loss_ppm,
+            nodes,
+            fencing: self.fencing,
+            groups,
+            bugs: bugs.bugs,
+        })
     }
 }
 

@@ -219,5 +219,12 @@ fn json_of_what_is_made_of_findings_is_as_documented() {
         fields(&printed(&arguments), "", &deep, &mut found);
         compare(&documented(title, 0), &found);
     }
+    let (night, mut found) =
+        (format!("nightly --protocol redis-fenced --runs 1 --out {}/nights", out.display()), BTreeSet::new());
+    // A failure is open in the first night, and fixed in the second.
+    for more in [" --bug mixed-locks", ""] {
+        fields(&printed(&format!("{night}{more}")), "", &|path| !path.ends_with(".failure"), &mut found);
+    }
+    compare(&documented("\n## `nightly`\n", 0), &found);
     let _ = fs::remove_dir_all(&out);
 }

@@ -26,6 +26,7 @@ mod leaderships;
 mod logs;
 mod merge;
 mod mistakes;
+mod nightly;
 mod obedient;
 mod own_service;
 mod own_times;

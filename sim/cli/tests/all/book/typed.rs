@@ -18,7 +18,7 @@ use std::{
 
 /// Options that reduce a command: its first words, and the options to set. A word without dashes replaces the missing
 /// name after the command's name. The first match applies.
-const REDUCED: [(&str, &[(&str, &str)]); 21] = [
+const REDUCED: [(&str, &[(&str, &str)]); 22] = [
     ("sweep swarm", &[("--seeds", "0..3")]),
     ("sweep all", &[("--seeds", "0..1"), ("--protocol", "redis-fenced"), ("--nodes", "3"), ("--shard", "1/60")]),
     ("sweep", &[("--seeds", "0..4")]),
@@ -32,6 +32,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 21] = [
     ("plot message-counts", &[("--protocol", "bully"), ("--nodes", "3")]),
     ("experiments", &[("7", ""), ("--reduced", "")]),
     ("exhaust", &[("--protocol", "redis-fenced"), ("--pairs", "5")]),
+    ("nightly", &[("--protocol", "redis-fenced"), ("--runs", "1")]),
     ("explain", &[("--futures", "3")]),
     ("mutants ledger-one-sealed", &[]),
     ("mutants", &[("mixed-locks", ""), ("--seeds", "0..3")]),
