@@ -86,23 +86,28 @@ struct Tally {
     broken: BTreeMap<Rule, u64>,
 }
 
-/// Judges every history of up to `longest` letters; one that breaks the specification is not continued.
-fn judge_all(header: Option<&Header>, letters: &[Letter], longest: usize, word: &mut Vec<Letter>, tally: &mut Tally) {
-    for letter in letters {
-        word.push(*letter);
+impl Tally {
+    /// Judges one history; returns whether it meets the specification.
+    fn judge(&mut self, header: Option<&Header>, word: &[Letter]) -> bool {
         let (mut judge, mut version) = (Judge::new(header), 1);
         word.iter().enumerate().for_each(|(place, letter)| judge.record(&event(place, *letter, &mut version)));
         let specified = judge.finish().specified;
         assert_eq!(specified.contradiction, None, "{word:?}");
-        tally.histories += 1;
-        match specified.broken {
-            Some(broken) => *tally.broken.entry(broken.rule).or_default() += 1,
-            None => {
-                tally.met += 1;
-                if word.len() < longest {
-                    judge_all(header, letters, longest, word, tally);
-                }
-            }
+        self.histories += 1;
+        match &specified.broken {
+            Some(broken) => *self.broken.entry(broken.rule).or_default() += 1,
+            None => self.met += 1,
+        }
+        specified.broken.is_none()
+    }
+}
+
+/// Judges every history of up to `longest` letters; one that breaks the specification is not continued.
+fn judge_all(header: Option<&Header>, letters: &[Letter], longest: usize, word: &mut Vec<Letter>, tally: &mut Tally) {
+    for letter in letters {
+        word.push(*letter);
+        if tally.judge(header, word) && word.len() < longest {
+            judge_all(header, letters, longest, word, tally);
         }
         word.pop();
     }
@@ -139,6 +144,42 @@ fn every_short_history_is_judged_as_specified() {
         let rules = if header.is_some() { Rule::ALL.len() } else { 5 };
         assert_eq!(tally.broken.len(), rules, "each condition is broken by some history: {:?}", tally.broken);
         assert!(tally.met > 2_000 && tally.histories > tally.met, "{} of {}", tally.met, tally.histories);
+    }
+}
+
+#[test]
+fn so_is_every_hand_over_with_two_more_events() {
+    let [first, second] = [leadership(1, A, 1), leadership(2, B, 1)];
+    let term =
+        |by| [Letter::Grant(by), Letter::Elected(by), Letter::Sealed(by), Letter::Issued(by), Letter::Applied(by)];
+    let whole: Vec<Letter> = term(first).into_iter().chain(term(second)).collect();
+    let more = [
+        Letter::Deposed(first),
+        Letter::Sealed(first),
+        Letter::Issued(first),
+        Letter::Applied(first),
+        Letter::Applied(second),
+        Letter::AppliedOnOld(second),
+        Letter::Fenced(first, 2),
+        Letter::Elected(leadership(1, B, 1)),
+    ];
+    let put = |word: &[Letter], letter, place| [&word[..place], &[letter], &word[place..]].concat();
+    for header in [Some(header(true)), None] {
+        let mut tally = Tally::default();
+        assert!(tally.judge(header.as_ref(), &whole), "a hand-over is as specified");
+        for one in more {
+            for place in 0..=whole.len() {
+                let word = put(&whole, one, place);
+                tally.judge(header.as_ref(), &word);
+                for other in more {
+                    for later in place + 1..=word.len() {
+                        tally.judge(header.as_ref(), &put(&word, other, later));
+                    }
+                }
+            }
+        }
+        assert!(tally.met > 300 && tally.histories > 4_000, "{} of {}", tally.met, tally.histories);
+        assert!(tally.broken.contains_key(&Rule::NotOlder) && tally.broken.contains_key(&Rule::BuiltOn));
     }
 }
 
