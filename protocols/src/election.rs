@@ -254,8 +254,10 @@ pub const VARIED: [&Protocol; 5] = [
     &redlock::from_sending::PROTOCOL,
 ];
 
-/// Protocols whose nodes may compare their wall clocks, by design or by a bug.
-pub const COMPARES_WALL_CLOCKS: [&Protocol; 2] = [&db_row_node_clock::PROTOCOL, &k8s::PROTOCOL];
+/// Whether this protocol's nodes may compare their wall clocks, by design or by a bug.
+pub fn compares_wall_clocks(protocol: &Protocol) -> bool {
+    [db_row_node_clock::PROTOCOL.name, k8s::PROTOCOL.name].contains(&protocol.name)
+}
 
 /// The protocol called `name` that wraps or varies another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {

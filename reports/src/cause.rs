@@ -13,7 +13,7 @@ use crate::{
     words::{count, duration, grouped},
 };
 use protocols::{
-    election::{self, Protocol},
+    election,
     fence::checks::Fencing,
     history::{FaultKind, Header},
 };
@@ -185,8 +185,7 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> Sentence {
 /// A sentence that the new leader's clock was ahead by at least a lease, if it was, and if that can matter: programs may
 /// compare wall clocks, and of our protocols some do.
 fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<Sentence> {
-    let compare = |protocol: &Protocol| election::COMPARES_WALL_CLOCKS.iter().any(|known| known.name == protocol.name);
-    if !election::find(&header?.protocol).is_none_or(compare) {
+    if !election::find(&header?.protocol).is_none_or(election::compares_wall_clocks) {
         return None;
     }
     let of = |i: usize| {

@@ -112,13 +112,16 @@ fn together(mut groups: Vec<Judgement>, events: u64, of_log: bool) -> Judgement 
     }
 }
 
-/// Excuses groups in which the situation under test did not arise, if it arose in another. In a log, a group with
+/// Excuses groups in which the situation under test did not arise, if it arose in another; not those whose pass
+/// contradicts the specification. In a log, a group with
 /// several leaders is not excused: it must show that no two led at once.
 fn arises_once(groups: &mut [Judgement], of_log: bool) {
     let name = vacuity::ENTRY.name;
     let arose = |group: &Judgement| group.invariant(name).is_some_and(|vacuity| vacuity.holds);
     let Some(first) = groups.iter().position(arose) else { return };
-    for group in groups.iter_mut().filter(|group| !of_log || group.metrics.elections < 2) {
+    let may_be =
+        |group: &&mut Judgement| group.specified.contradiction.is_none() && (!of_log || group.metrics.elections < 2);
+    for group in groups.iter_mut().filter(may_be) {
         for vacuity in group.invariants.iter_mut().filter(|i| i.name == name && !i.holds) {
             (vacuity.holds, vacuity.could_fail) = (true, false);
             vacuity.detail = format!("it arose in group {first}, and need not in every one").into();

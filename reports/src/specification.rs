@@ -74,6 +74,9 @@ pub struct State {
     seals: bool,
     /// Whether a leader writes before its seal is in effect, since both are entries of one log.
     deferred: bool,
+    /// Whether the history may leave out what it does not show: nobody knows then who leads, nor whose a write is that
+    /// names no leadership.
+    partial: bool,
     resources: ByResource<Known>,
 }
 
@@ -99,7 +102,8 @@ impl Default for Known {
 impl State {
     /// Before the first event of a history with this header.
     pub fn new(header: Option<&Header>) -> State {
-        State { deferred: header.is_some_and(|header| header.deferred_commit), ..State::default() }
+        let deferred = header.is_some_and(|header| header.deferred_commit);
+        State { deferred, partial: header.is_none(), ..State::default() }
     }
 
     /// Is this a step from here?
@@ -145,7 +149,13 @@ impl State {
     fn is_not_older(&self, resource: Resource, by: Incarnation) -> bool {
         let known = self.resources.of(resource);
         let age = self.age(by);
-        age > known.newest || (age == known.newest && known.owner.is_none_or(|owner| owner == by))
+        let is_owner = || age == known.newest && known.owner.is_none_or(|owner| owner == by);
+        self.is_nobodys(by) || age > known.newest || is_owner()
+    }
+
+    /// Whether the history does not say which of a node's leaderships it was.
+    fn is_nobodys(&self, by: Incarnation) -> bool {
+        self.partial && !by.is_known()
     }
 
     fn age(&self, by: Incarnation) -> Age {
@@ -166,8 +176,10 @@ impl State {
                 if by.has_token() {
                     self.owners.insert(by.token, by);
                 }
-                self.leading.retain(|(leader, _)| *leader != by);
-                self.leading.push((by, ByResource::default()));
+                if !self.partial {
+                    self.leading.retain(|(leader, _)| *leader != by);
+                    self.leading.push((by, ByResource::default()));
+                }
             }
             Step::Stop(by) => self.leading.retain(|(leader, _)| *leader != by),
             Step::Crash(node) => self.leading.retain(|(leader, _)| leader.node != node),
@@ -199,12 +211,15 @@ impl State {
     }
 
     fn lets_in(&mut self, resource: Resource, by: Incarnation, version: u64) {
+        self.resources.at(resource).version = version;
+        if self.is_nobodys(by) {
+            return;
+        }
         self.meet(by);
         let (age, known) = (self.age(by), self.resources.at(resource));
         if age >= known.newest {
             (known.newest, known.owner) = (age, Some(by));
         }
-        known.version = version;
     }
 
     /// Takes a leadership without a token into the order.
@@ -242,7 +257,7 @@ impl Shown {
     /// The step that an event shows, if any.
     #[inline]
     pub(crate) fn step(self, event: &Event) -> Option<Step> {
-        let step = match &event.kind {
+        Some(match &event.kind {
             Kind::Apply { node, write, verdict, version: left } => {
                 let (resource, by, left) = (write.resource, write.incarnation(*node), *left);
                 match *verdict {
@@ -257,16 +272,11 @@ impl Shown {
             Kind::Seal { resource, incarnation, accepted: true, version, .. } => {
                 Step::Seal { resource: *resource, by: *incarnation, read: *version }
             }
-            Kind::Elected(by) => Step::Lead(*by),
+            Kind::Elected(by) if self.all || by.is_known() => Step::Lead(*by),
             Kind::Deposed { incarnation, .. } => Step::Stop(*incarnation),
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => Step::Crash(*node),
             Kind::Grant { node, token: Some(token) } if self.tokens => Step::Grant { node: *node, token: *token },
             _ => return None,
-        };
-        match step {
-            // Which of a node's leaderships it was, the log does not say.
-            Step::Seal { by, .. } | Step::Accept { by, .. } | Step::Lead(by) if !self.all && !by.is_known() => None,
-            step => Some(step),
-        }
+        })
     }
 }

@@ -287,6 +287,9 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
         }
+        Verdict::Vacuous if judgement.specified.contradiction.is_some() => {
+            (Tone::Warn, format!("INCONCLUSIVE: {}; please report it", judgement.specified.say()))
+        }
         Verdict::Vacuous if judgement.is_cut_short => {
             (Tone::Warn, format!("INTERRUPTED: {}; nothing was violated until then", unmet(judgement)))
         }

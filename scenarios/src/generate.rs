@@ -113,7 +113,7 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
     if !matches!(plan.fencing, Fencing::On | Fencing::Off) {
         return Promise::May;
     }
-    match (protocol.promise)(hazard(plan), plan.fencing == Fencing::On) {
+    match (protocol.promise)(hazard(plan, protocol), plan.fencing == Fencing::On) {
         // A store that cannot tell a late write from a new one promises nothing if connections do not keep their order.
         Promise::Holds if plan.network.datagrams && !(protocol.tokened && plan.fencing == Fencing::On) => Promise::May,
         promise => promise,
@@ -121,10 +121,10 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
 }
 
 /// The worst hazard of a generated plan. A promise about a single hazard assumes sound clocks and networks.
-fn hazard(plan: &Plan) -> Hazard {
+fn hazard(plan: &Plan, protocol: &Protocol) -> Hazard {
     let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= SOUND_PPM && !plan.read_lease;
     match plan.faults.is_empty() && sound {
-        true if bound::clocks_outrun_lease(plan) => hazard::CLOCK_STEPS,
+        true if election::compares_wall_clocks(protocol) && bound::clocks_outrun_lease(plan) => hazard::CLOCK_STEPS,
         true => hazard::NONE,
         false => hazard::ANY,
     }

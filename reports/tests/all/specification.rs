@@ -7,7 +7,8 @@ use protocols::{
     types::{Incarnation, NodeId, Operation, Resource},
 };
 use reports::{
-    Judge,
+    Judge, Judgement, Judges, Verdict,
+    invariant::{Class, Ending, Entry, Finding, Invariant, Kinds, vacuity},
     known::{self, History},
     specification::Rule,
 };
@@ -28,6 +29,8 @@ enum Letter {
     /// A write built on the version before the resource's.
     AppliedOnOld(Incarnation),
     Fenced(Incarnation, u64),
+    /// A write that was applied before.
+    Repeated(Incarnation),
 }
 
 fn leadership(token: u64, node: NodeId, generation: u32) -> Incarnation {
@@ -69,6 +72,12 @@ fn event(place: usize, letter: Letter, version: &mut u64) -> Event {
         Letter::Issued(by) => Kind::Issue { node: by.node, write: write(by, was) },
         Letter::Applied(by) => applied(by, was),
         Letter::AppliedOnOld(by) => applied(by, was - 1),
+        Letter::Repeated(by) => Kind::Apply {
+            node: by.node,
+            write: write(by, was),
+            verdict: WriteVerdict::Duplicate { seq: 1 },
+            version: was,
+        },
         Letter::Fenced(by, highest) => Kind::Apply {
             node: by.node,
             write: write(by, was),
@@ -194,6 +203,85 @@ fn so_is_every_one_without_tokens() {
         judge_all(header.as_ref(), &letters, 4, &mut Vec::new(), &mut tally);
         assert!(tally.broken.contains_key(&Rule::NotOlder) && tally.met > 2_000, "{:?}", tally.broken);
     }
+}
+
+#[test]
+fn so_is_every_log_in_which_some_writes_name_no_leadership() {
+    let [first, second] = [leadership(1, A, 1), leadership(2, B, 1)];
+    let [nobody, zero, untokened] = [0, Incarnation::TOKEN_IS_ZERO, 1].map(|generation| leadership(0, B, generation));
+    let letters = [
+        Letter::Applied(first),
+        Letter::Applied(second),
+        Letter::Applied(nobody),
+        Letter::Applied(zero),
+        Letter::Applied(untokened),
+        Letter::AppliedOnOld(nobody),
+        Letter::Sealed(nobody),
+        Letter::Sealed(zero),
+        Letter::Elected(nobody),
+        Letter::Fenced(nobody, 2),
+        Letter::Fenced(zero, 1),
+        Letter::Repeated(first),
+    ];
+    let mut tally = Tally::default();
+    judge_all(None, &letters, 4, &mut Vec::new(), &mut tally);
+    assert!(tally.broken.contains_key(&Rule::NotOlder) && tally.broken.contains_key(&Rule::BuiltOn));
+    assert!(tally.met > 2_000, "{} of {}", tally.met, tally.histories);
+}
+
+/// An invariant that has an answer before it looks.
+struct Fixed(bool);
+
+impl Invariant for Fixed {
+    fn wants(&self) -> Kinds {
+        Kinds::NONE
+    }
+
+    fn observe(&mut self, _: &Event) {}
+
+    fn finish(&mut self, _: &Ending) -> Finding {
+        Finding { holds: self.0, could_fail: true, detail: "fixed".into() }
+    }
+}
+
+const fn fixed(name: &'static str, new: fn(Option<&Header>) -> Box<dyn Invariant>) -> Entry {
+    Entry { name, about: "", class: Class::Safety, only_defects: false, new }
+}
+
+static BLIND: [Entry; 3] = [
+    fixed("no_stale_write", |_| Box::new(Fixed(true))),
+    fixed("tokens_monotone", |_| Box::new(Fixed(true))),
+    fixed("leaders_acting_by_effect", |_| Box::new(Fixed(true))),
+];
+static CRIES_WOLF: Entry = fixed("read_version", |_| Box::new(Fixed(false)));
+
+fn judged(name: &str, invariants: &[&'static Entry]) -> Judgement {
+    let known = known::ALL.iter().find(|known| known.name == name).expect("it is in the list");
+    let history = History::parse(known.text.as_bytes()).expect("it can be read");
+    let mut judges = Judges::by(invariants, history.header.as_ref());
+    history.events.iter().for_each(|event| judges.record(event));
+    judges.finish_with(&history.names)
+}
+
+#[test]
+fn a_judge_that_sees_nothing_passes_nothing_that_is_not_specified() {
+    let blind: Vec<&'static Entry> = BLIND.iter().chain([&vacuity::ENTRY]).collect();
+    // In the other group of the first, all is well and the situation arises.
+    for name in ["groups-bad", "gc-pause-unfenced", "tokens_monotone-bad-lower"] {
+        let judgement = judged(name, &blind);
+        assert_eq!(judgement.verdict, Verdict::Vacuous, "{name}");
+        let contradiction = judgement.specified.contradiction.as_deref();
+        assert!(contradiction.is_some_and(|why| why.contains("no_stale_write")), "{name}: {contradiction:?}");
+    }
+    let good = judged("groups-ok", &blind);
+    assert_eq!((good.verdict, good.specified.contradiction), (Verdict::Pass, None));
+}
+
+#[test]
+fn a_judge_that_cries_wolf_is_contradicted() {
+    let judgement = judged("groups-ok", &[&CRIES_WOLF, &vacuity::ENTRY]);
+    assert_eq!(judgement.verdict, Verdict::Safety);
+    assert!(judgement.specified.contradiction.is_some_and(|why| why.starts_with("read_version was violated")));
 }
 
 #[test]
