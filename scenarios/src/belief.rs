@@ -113,7 +113,12 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
             }
         }
         _ => match parts.kind {
-            FaultKind::SyncHang | FaultKind::SyncFail => worst.hung_disk |= candidates,
+            FaultKind::SyncHang => worst.hung_disk |= candidates,
+            // A process that cannot trust its disk exits, and its supervisor restarts it.
+            FaultKind::SyncFail => {
+                worst.hung_disk |= candidates;
+                worst.restarts |= candidates;
+            }
             FaultKind::DropLease | FaultKind::DropKey | FaultKind::LoseData | FaultKind::RestoreCopy => {
                 worst.drops = true
             }
@@ -197,7 +202,10 @@ mod tests {
         assert_eq!(bound("etcd-election", cut(11_000.0)), Some(etcd));
         assert!(bound("etcd-election", cut(2_000.0)).is_some_and(|ms| ms > etcd + 2_000.0));
         let restart = vec![Fault::Kill { node: Who::Followers, restart_after_ms: Some(10.0) }];
-        assert!(bound("zab-fle", restart).is_some_and(|ms| (2_970.0..2_971.0).contains(&ms)));
+        let fail = vec![Fault::SyncFail { node: Who::Followers, silent: false, for_ms: Some(10.0) }];
+        for forgotten in [restart, fail] {
+            assert!(bound("zab-fle", forgotten).is_some_and(|ms| (2_970.0..2_971.0).contains(&ms)));
+        }
         let slow = vec![Fault::ClockRate { node: Who::Leader, ppm: -200_000, for_ms: None }];
         assert!(bound("raft", slow).is_some_and(|ms| (37.0..38.0).contains(&ms)));
     }

@@ -122,17 +122,13 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
 
 /// The worst hazard of a generated plan. A promise about a single hazard assumes sound clocks and networks.
 fn hazard(plan: &Plan, protocol: &Protocol) -> Hazard {
-    let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= SOUND_PPM && !plan.read_lease;
+    let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= bound::SOUND_PPM && !plan.read_lease;
     match plan.faults.is_empty() && sound {
         true if election::compares_wall_clocks(protocol) && bound::clocks_outrun_lease(plan) => hazard::CLOCK_STEPS,
         true => hazard::NONE,
         false => hazard::ANY,
     }
 }
-
-/// Clocks that are off by more are not sound, parts per million: ten times the poor quartz that `--clock-drift`
-/// assumes.
-const SOUND_PPM: u64 = 1_000;
 
 /// True if a plan is not held to an invariant although its protocol's promise covers it. Reads from memory are only as
 /// good as the clocks, and nothing protects a leader that stops between checking its lease and answering; nor does a
@@ -282,12 +278,14 @@ impl Drawn {
             candidate.name = name(index);
             // One candidate must be there from the start.
             candidate.joins_later &= index > 0 && protocol.changes_members;
+            candidate.rate_ppm = candidate.rate_ppm.min(bound::fastest_ppm(&plan.network, protocol));
         }
         plan.faults = self.faults(&plan, protocol);
         // The faults are drawn independently, so some may be redundant.
         while let Some((place, _)) = plan.redundant(protocol) {
             plan.faults.remove(place);
         }
+        params.nodes = plan.candidates.len() as u16;
         plan.liveness_bound_ms = bound::liveness_ms(&plan, &params, protocol, self.trouble_ms);
         plan.duration_ms = self.trouble_ms + plan.liveness_bound_ms + QUIET_SLACK_MS;
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);

@@ -98,8 +98,8 @@ pub const PROTOCOL: Protocol = Protocol {
 const TRIES: u32 = 3;
 /// The longest wait after an attempt; nanoseconds.
 const RETRY_DELAY: u64 = 200 * MILLISECOND;
-/// The timeout of a single server, nanoseconds.
-const SERVER_TIMEOUT: u64 = 100 * MILLISECOND;
+/// The timeout of a single server, connecting to it included, nanoseconds.
+pub const SERVER_TIMEOUT: u64 = 100 * MILLISECOND;
 /// The end of the wait after a failed attempt.
 const RETRY: TimerId = 3;
 

@@ -88,7 +88,12 @@ pub const PROTOCOL: Protocol = Protocol {
 /// each probes it once in two rounds, and the suspicion is not at its shortest before two have confirmed it. Among
 /// three nobody can confirm it: it is at its shortest at once, and what remains is the round until the dead one's turn.
 fn takeover_intervals(candidates: u16) -> u64 {
-    if candidates <= 3 { 4 } else { 12 }
+    match candidates {
+        // Who resigned has to rejoin.
+        0 | 1 => REJOIN_INTERVALS + JOIN_INTERVALS,
+        2 | 3 => 4,
+        _ => 12,
+    }
 }
 
 /// How many probe intervals a member waits to lead after it joined, so that a present leader hears of it first.

@@ -6,17 +6,24 @@
 //!    again.
 //! 2. Messages into silence, or to a process that was down, are sent again. Timers that double (TCP's retransmissions,
 //!    connects, ZooKeeper's notifications) wait for about as long as the silence lasted, plus a first timeout; a leader
-//!    abandons a silent connection to the store after a timeout of its own.
+//!    abandons a silent connection to the store after a timeout of its own. A process that answers later than the other
+//!    waits is as silent to it, and a leader that its clients do not hear keeps its leadership meanwhile.
 //! 3. Queues in slow disks and slow links drain.
 //! 4. Reconnecting, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
 
 use crate::{
-    fault::{Fault, Later},
+    fault::{Fault, Later, Who},
     params::{LIVENESS_SLACK_MS, Params},
-    plan::Plan,
+    plan::{Network, Plan},
 };
-use protocols::election::Protocol;
+use protocols::{
+    election::{Protocol, redlock},
+    types::MICROSECOND,
+};
 
+/// Clocks that are off by more are not sound, parts per million: ten times the poor quartz that `--clock-drift`
+/// assumes.
+pub(super) const SOUND_PPM: u64 = 1_000;
 /// First retransmission of a connect, milliseconds (RFC 6298): the longest first timeout.
 const FIRST_TIMEOUT_MS: u64 = 1_000;
 /// Syncs that may queue on one disk: a vote, a log entry, and the one in progress.
@@ -41,6 +48,13 @@ pub(super) fn worst_ppm(plan: &Plan) -> u64 {
     rates.map(i64::unsigned_abs).max().unwrap_or(0)
 }
 
+/// How much faster than true time a candidate's clocks may run, parts per million. Redlock gives a server a fixed time to
+/// accept a connection and answer: where two round trips may take as long, it hardly ever gets in on a faster clock.
+pub(super) fn fastest_ppm(network: &Network, protocol: &Protocol) -> i64 {
+    let hardly = 4 * network.one_way_max_us() * MICROSECOND >= redlock::SERVER_TIMEOUT;
+    if protocol.name == redlock::PROTOCOL.name && hardly { SOUND_PPM as i64 } else { i64::MAX }
+}
+
 /// Whether two wall clocks are so far apart that one may show the end of a lease before the other's renewal is due. To
 /// a node that compares them, this is as if a clock had been set.
 pub(super) fn clocks_outrun_lease(plan: &Plan) -> bool {
@@ -52,11 +66,26 @@ pub(super) fn clocks_outrun_lease(plan: &Plan) -> bool {
 
 /// For how long messages may have been lost, and so how long their retransmission may yet wait.
 fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
-    let silent: Vec<f64> = plan.faults.iter().filter_map(|fault| fault.what.parts().silent_ms).collect();
+    let of = |what: &Fault| what.parts().silent_ms.or_else(|| too_late_ms(plan, what));
+    let silent: Vec<f64> = plan.faults.iter().filter_map(|fault| of(&fault.what)).collect();
     if silent.is_empty() {
         return 0;
     }
     (silent.iter().sum::<f64>() as u64).min(trouble_ms) + FIRST_TIMEOUT_MS + plan.network.store_silence_ms()
+}
+
+/// For how long messages are so late that a client gives up before it is connected and has an answer, or a leader before
+/// it has one from the store.
+fn too_late_ms(plan: &Plan, what: &Fault) -> Option<f64> {
+    let Fault::Latency { from, to, extra_us, for_ms } = what else { return None };
+    let ends_at = |who: &Who| from.contains(who) || to.contains(who);
+    let patience_ms = match () {
+        () if ends_at(&Who::Clients) => plan.network.attempt_timeout_ms(),
+        () if ends_at(&Who::Store) => plan.network.store_silence_ms(),
+        () => return None,
+    };
+    // Once while it connects, and once for the answer.
+    (2 * extra_us + plan.network.one_way_max_us() >= patience_ms * 1_000).then(|| for_ms.unwrap_or(0.0))
 }
 
 /// How long messages and syncs that are in flight when the last fault heals may still take, because of faults on disks

@@ -106,8 +106,12 @@ pub(super) struct Cast {
     /// How many links may still be cut for good.
     cuts: usize,
     /// How many members may still leave.
-    pub leaves: usize,
+    leaves: usize,
 }
+
+/// How many founders never leave, and how many if two of them stay cut off from each other: three must hear each other.
+const STAY: usize = 2;
+const STAY_CUT: usize = 4;
 
 impl Cast {
     pub fn new(plan: &Plan, protocol: &Protocol, trouble_ms: u64, burst: Option<u64>) -> Cast {
@@ -127,7 +131,7 @@ impl Cast {
             burst,
             dead,
             cuts: usize::from(candidates >= 3),
-            leaves: founders.len().saturating_sub(2),
+            leaves: founders.len().saturating_sub(STAY),
             founders,
         }
     }
@@ -263,8 +267,19 @@ impl Cast {
         let cut = draft.for_good && self.cuts > 0 && (between || to_service);
         if cut {
             (self.cuts, self.dead) = (0, 0);
+            self.leaves = self.leaves.saturating_sub(STAY_CUT - STAY);
         }
         cut
+    }
+
+    /// True if another member may leave.
+    pub fn may_leave(&mut self) -> bool {
+        let Some(leaves) = self.leaves.checked_sub(1) else { return false };
+        self.leaves = leaves;
+        if STAY + leaves < STAY_CUT {
+            self.cuts = 0;
+        }
+        true
     }
 }
 

@@ -163,8 +163,9 @@ pub(super) static ALL: &[Kind] = &[
         about: "The leader is asked to remove a candidate from the members.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| {
-            // Two founders always stay.
-            cast.leaves = cast.leaves.checked_sub(1)?;
+            if !cast.may_leave() {
+                return None;
+            }
             let one = if draft.whom == Role::Leader { cast.elector(draft) } else { cast.named(cast.number(draft)) };
             Some(Fault::Leave { node: one })
         },

@@ -3,7 +3,7 @@
 use crate::{
     Checked, Failure, Survey,
     again::{Again, Asked},
-    scenarios::{CLOCK_SET_BACK, EVERY_SEND, Scenario, TAKEOVERS},
+    scenarios::{CLOCK_SET_BACK, EVERY_SEND, EXHAUSTIVE, Scenario, TAKEOVERS},
     services::{Service, Store},
     trial::{Sends, Trial},
 };
@@ -32,6 +32,7 @@ pub struct World {
     swarm: Option<Range<u64>>,
     seeds: Option<Range<u64>>,
     before: Vec<Sends>,
+    exhaustive: Option<u64>,
     shrink_runs: Option<u64>,
     jobs: Option<usize>,
 }
@@ -134,6 +135,14 @@ impl World {
         self
     }
 
+    /// Runs once for each send of each process until the first leader could have been replaced, and each of five lengths: a
+    /// little shorter than the soonest takeover that was measured, that, the longest, a little longer, and three times as
+    /// long. And so many runs in which a second process is stopped, before any send after a takeover, evenly chosen of all.
+    /// [`Checked::exhausted`] says what was covered.
+    pub fn exhaustive(self, pairs: u64) -> World {
+        World { exhaustive: Some(pairs), ..self }
+    }
+
     /// Looks for the smallest plan that fails the same way in at most so many runs; 60 if it is not said, and 0 for not at
     /// all.
     pub fn shrink_runs(self, runs: u64) -> World {
@@ -184,8 +193,11 @@ impl World {
     }
 
     fn makes_sense(&self, seeds: &Range<u64>) -> Result<(), Failure> {
-        let nothing =
-            self.scenarios.is_empty() && !self.every_scenario && self.before.is_empty() && self.swarm.is_none();
+        let nothing = self.scenarios.is_empty()
+            && !self.every_scenario
+            && self.before.is_empty()
+            && self.swarm.is_none()
+            && self.exhaustive.is_none();
         let unsaid = self.leads_when.is_empty() || self.stops_when.is_empty();
         let wrong = if seeds.is_empty() {
             format!("there are no seeds in {}..{}", seeds.start, seeds.end)
@@ -241,7 +253,7 @@ impl World {
         }
         let services: Vec<_> = self.services.iter().map(|service| service.service).collect();
         let registry = Registry::default().with_program(program, &services, tokened).map_err(Failure::wrong)?;
-        let added = [&EVERY_SEND, &TAKEOVERS, &CLOCK_SET_BACK];
+        let added = [&EVERY_SEND, &EXHAUSTIVE, &TAKEOVERS, &CLOCK_SET_BACK];
         let registry = added.into_iter().try_fold(registry, Registry::with_scenario);
         let registry = registry.map_err(Failure::wrong)?;
         let jobs = self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
@@ -259,6 +271,7 @@ impl World {
             swarm: self.swarm.unwrap_or(0..0),
             seeds,
             before: self.before,
+            exhaustive: self.exhaustive,
             tolerates: false,
             belief_overlap_ms: self.belief_overlap.map(|most| most.as_secs_f64() * 1e3),
             shrink_runs: self.shrink_runs.unwrap_or(SHRINK_RUNS),

@@ -1,11 +1,11 @@
 //! Makes the runs of a check.
 
 use crate::{
-    Checked, Failure,
+    Checked, Exhausted, Failure,
     again::Asked,
     failure::Kind,
     measure::measure,
-    scenarios::EVERY_SEND,
+    scenarios::{EVERY_SEND, EXHAUSTIVE},
     trial::{Ran, Trial, inconclusive},
 };
 use reports::Verdict;
@@ -16,12 +16,13 @@ impl Trial {
     pub fn all(&self) -> Result<Checked, Failure> {
         let started = Instant::now();
         let tempo = measure(self)?;
-        let plans = self.plans(&tempo)?;
+        let (plans, exhausted) = self.plans(&tempo)?;
         let mut checked = Checked {
             runs: tempo.runs,
             takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
             refused: tempo.refused.clone(),
             all_sends: self.sends(&tempo) as u64,
+            exhausted,
             ..Checked::default()
         };
         let (mut failed, mut shown) = (None, Shown::default());
@@ -49,6 +50,7 @@ impl Trial {
             Some(Ok(ran)) => return Err(self.broken(&ran, checked.runs)),
             None => shown.anything()?,
         }
+        checked.exhausted.as_ref().map_or(Ok(()), Exhausted::anything)?;
         println!("fencepost: {checked}");
         Ok(checked)
     }
@@ -84,6 +86,9 @@ impl Shown {
         let (name, shows) = (&ran.plan.scenario, ran.verdict == Verdict::Pass);
         checked.inconclusive += u64::from(!shows);
         checked.sends += u64::from(name == EVERY_SEND.name);
+        if let Some(exhausted) = checked.exhausted.as_mut().filter(|_| name == EXHAUSTIVE.name) {
+            exhausted.add(&ran.plan, shows);
+        }
         for sentence in &ran.refused {
             if !checked.refused.contains(sentence) {
                 checked.refused.push(sentence.clone());

@@ -31,6 +31,7 @@ mod broken;
 mod builder;
 mod check;
 mod checked;
+mod exhaustive;
 pub mod failure;
 mod measure;
 pub mod scenarios;
@@ -42,6 +43,7 @@ mod trial;
 
 pub use builder::World;
 pub use checked::Checked;
+pub use exhaustive::Exhausted;
 pub use failure::Failure;
 #[cfg(feature = "etcd")]
 pub use services::etcd;

@@ -3,7 +3,7 @@
 use crate::{
     Failure,
     failure::Kind,
-    tempo::{Send, Tempo},
+    tempo::Tempo,
     trial::{self, Trial},
 };
 use protocols::{
@@ -40,16 +40,15 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
         );
         return Err(Failure::new(Kind::Inconclusive, text));
     }
-    let of_leader = steady.sent.iter().filter(|sent| sent.node == leader);
-    let sent = of_leader.map(|sent| Send { at_ms: ms(sent.now), head: sent.head.clone() }).collect();
-    let mut takeover_ms: f64 = 0.0;
+    let sent = trial.sent(&steady);
+    let (mut takeover_ms, mut soonest_ms) = (0.0, f64::INFINITY);
     for after_ms in DIES_AFTER_MS {
         let dies_ms = (acted_ms + after_ms).round();
         let taken_ms = takeover(trial, &name, (leader, dies_ms), &mut runs)?;
-        takeover_ms = takeover_ms.max(taken_ms);
+        (takeover_ms, soonest_ms) = (taken_ms.max(takeover_ms), taken_ms.min(soonest_ms));
     }
     let refused = trial::refused(&steady);
-    Ok(Tempo { acted_ms, between_ms, takeover_ms, leader: name, sent, refused, runs })
+    Ok(Tempo { acted_ms, between_ms, takeover_ms, soonest_ms, leader: name, sent, refused, runs })
 }
 
 /// A run without faults.
@@ -122,10 +121,6 @@ fn tokens(run: &Run, leader: NodeId) -> usize {
 /// Why tokens alone say nothing about a service.
 const MANY_TOKENS: &str = "INCONCLUSIVE: {name} shows the store several tokens in one leadership, so a token does not tell one \
                            leadership from the next; say with `leads_when(…)` which line a process prints when it begins to lead";
-
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
 
 fn nobody_writes(trial: &Trial, plan: &Plan, run: &Run) -> Failure {
     let seconds = plan.duration_ms / 1_000;

@@ -58,6 +58,15 @@ pub(crate) const EVERY_SEND: scenario::Scenario = scenario::Scenario {
     plan: quiet,
 };
 
+/// Any process is stopped before one of its sends, or two are.
+pub(crate) const EXHAUSTIVE: scenario::Scenario = scenario::Scenario {
+    name: "exhaustive",
+    about: "A process is stopped before one of its sends, for one of a few lengths around the time that a takeover takes; or two are.",
+    story: "A pause may end just before another leads, just after, or long after, and it may strike who follows, too. These are \
+            all such pauses before sends, and pairs of them.",
+    ..EVERY_SEND
+};
+
 /// How often leadership is taken over: with three processes, each has probably had it twice.
 const TURNS: u64 = 6;
 

@@ -1,6 +1,12 @@
 //! Every run of a check, counted by scenario, whatever comes of it.
 
-use crate::{Failure, failure::Kind, measure::measure, scenarios::EVERY_SEND, trial::Trial};
+use crate::{
+    Failure,
+    failure::Kind,
+    measure::measure,
+    scenarios::{EVERY_SEND, EXHAUSTIVE},
+    trial::Trial,
+};
 use reports::Verdict;
 use scenarios::{Plan, fault::Trigger};
 use sim::pool;
@@ -40,7 +46,7 @@ pub struct Row {
 /// A run that was broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
-    /// Its seed; for a pause before each send, the number of the send.
+    /// Its seed; for pauses before sends, the number of the send.
     pub number: u64,
     /// The invariants that it violated.
     pub violated: Vec<&'static str>,
@@ -68,7 +74,7 @@ impl Trial {
     pub fn survey(&self) -> Result<Survey, Failure> {
         let started = Instant::now();
         let tempo = measure(self)?;
-        let plans = self.plans(&tempo)?;
+        let (plans, _) = self.plans(&tempo)?;
         let mut survey = Survey {
             scenarios: Vec::new(),
             takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
@@ -101,7 +107,7 @@ impl Trial {
 /// What tells a run from the others of its scenario.
 fn number(plan: &Plan) -> u64 {
     match plan.faults.first().map(|fault| &fault.when) {
-        Some(Trigger::Passage { nth, .. }) if plan.scenario == EVERY_SEND.name => *nth,
+        Some(Trigger::Passage { nth, .. }) if [EVERY_SEND.name, EXHAUSTIVE.name].contains(&&*plan.scenario) => *nth,
         _ => plan.seed,
     }
 }

@@ -7,11 +7,12 @@ pub struct Tempo {
     pub acted_ms: f64,
     /// The longest time between two of its writes.
     pub between_ms: f64,
-    /// The longest time from a leader's death to another's first write.
+    /// The longest and the shortest time from a leader's death to another's first write.
     pub takeover_ms: f64,
+    pub soonest_ms: f64,
     /// The first leader.
     pub leader: String,
-    /// What it sent.
+    /// What all processes sent.
     pub sent: Vec<Send>,
     /// The calls that are not simulated.
     pub refused: Vec<String>,
@@ -19,9 +20,10 @@ pub struct Tempo {
     pub runs: u64,
 }
 
-/// A send of the first leader.
+/// A send of a process.
 #[derive(Clone, Debug)]
 pub struct Send {
+    pub by: String,
     pub at_ms: f64,
     /// Its first bytes.
     pub head: Vec<u8>,
@@ -33,11 +35,21 @@ impl Tempo {
         (2.0 * self.takeover_ms).ceil() as u64 + 1_000
     }
 
+    /// What the first leader sent.
+    pub fn sent_by_leader(&self) -> impl Iterator<Item = &Send> {
+        self.sent.iter().filter(|send| send.by == self.leader)
+    }
+
+    /// Until when the first leader could have been replaced.
+    pub fn replaced_ms(&self) -> f64 {
+        self.acted_ms + self.between_ms + self.takeover_ms
+    }
+
     /// How often the leader sends in the time in which it could be replaced, at least once.
     pub fn sends(&self) -> u64 {
         let from_ms = self.acted_ms + self.between_ms;
         let meant = |send: &&Send| (from_ms..from_ms + self.takeover_ms).contains(&send.at_ms);
-        self.sent.iter().filter(meant).count().max(1) as u64
+        self.sent_by_leader().filter(meant).count().max(1) as u64
     }
 
     /// How soon somebody must write again while that is possible. The measured time may be short: elections differ, and

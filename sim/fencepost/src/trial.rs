@@ -1,10 +1,11 @@
 //! A check as described, its plans, and one run.
 
 use crate::{
-    Failure,
+    Exhausted, Failure,
     again::Again,
+    exhaustive,
     failure::Kind,
-    scenarios::{EVERY_SEND, Scenario},
+    scenarios::{EVERY_SEND, EXHAUSTIVE, Scenario},
     swarm,
     tempo::{Send, Tempo},
 };
@@ -12,6 +13,7 @@ use protocols::{
     election::Protocol,
     fence::checks::Fencing,
     history::{Fact, Requirement},
+    types::NodeId,
 };
 use reports::Verdict;
 use scenarios::{
@@ -49,6 +51,8 @@ pub struct Trial {
     pub seeds: Range<u64>,
     /// Before which sends of the first leader it is stopped.
     pub before: Vec<Sends>,
+    /// Whether every process is stopped before every send, and before how many pairs of sends.
+    pub exhaustive: Option<u64>,
     /// Whether two leaders may take effect before anything has happened.
     pub tolerates: bool,
     pub belief_overlap_ms: Option<f64>,
@@ -154,12 +158,20 @@ impl Trial {
     }
 
     /// A plan in which nothing happens yet.
-    fn quiet(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
+    pub fn quiet(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
         self.plan(EVERY_SEND.name, Some(tempo), seed)
     }
 
-    /// Every run that was asked for.
-    pub fn plans(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
+    /// What the fleet's processes sent.
+    pub fn sent(&self, run: &Run) -> Vec<Send> {
+        let by = |node: NodeId| run.plan.candidates.get(node.index()).map(|candidate| candidate.name.clone());
+        let sent = run.sent.iter();
+        sent.filter_map(|sent| Some(Send { by: by(sent.node)?, at_ms: sent.now as f64 / 1e6, head: sent.head.clone() }))
+            .collect()
+    }
+
+    /// Every run that was asked for, and what an exhaustive search is to cover.
+    pub fn plans(&self, tempo: &Tempo) -> Result<(Vec<Plan>, Option<Exhausted>), Failure> {
         let mut plans = Vec::new();
         for Scenario(name) in &self.scenarios {
             for seed in self.seeds.clone() {
@@ -168,7 +180,8 @@ impl Trial {
         }
         if self.every_scenario {
             let known = self.registry.plans.scenarios.iter().map(|scenario| scenario.name);
-            let others = known.filter(|name| *name != EVERY_SEND.name && !self.scenarios.iter().any(|s| s.0 == *name));
+            let ours = [EVERY_SEND.name, EXHAUSTIVE.name];
+            let others = known.filter(|name| !ours.contains(name) && !self.scenarios.iter().any(|s| s.0 == *name));
             for name in others {
                 // Those that do not apply say so by the plan's error.
                 let all: Result<Vec<Plan>, _> =
@@ -182,9 +195,15 @@ impl Trial {
         for which in &self.before {
             plans.extend(self.paused_before_sends(tempo, which)?);
         }
+        let mut exhausted = None;
+        if let Some(pairs) = self.exhaustive {
+            let (stopped, covered) = exhaustive::plans(self, tempo, pairs)?;
+            plans.extend(stopped);
+            exhausted = Some(covered);
+        }
         match plans.is_empty() {
             true => Err(Failure::wrong("there is nothing to run: no seed, no send and no scenario that applies")),
-            false => Ok(plans),
+            false => Ok((plans, exhausted)),
         }
     }
 
@@ -275,8 +294,8 @@ impl Trial {
 
 /// These sends of the first leader, until it could have been replaced.
 fn meant<'a>(which: &'a Sends, tempo: &'a Tempo) -> impl Iterator<Item = &'a Send> {
-    let until_ms = tempo.acted_ms + tempo.between_ms + tempo.takeover_ms;
-    tempo.sent.iter().take_while(move |send| send.at_ms <= until_ms).filter(|send| which.are(send))
+    let until_ms = tempo.replaced_ms();
+    tempo.sent_by_leader().take_while(move |send| send.at_ms <= until_ms).filter(|send| which.are(send))
 }
 
 pub fn inconclusive(scenario: &str, why: &str) -> String {

@@ -7,9 +7,7 @@ use scenarios::{Case, Params, Plan, Registry, Scenario, capsule::Mended};
 use sim::run::Options;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, DirEntry},
-    io,
-    path::Path,
+    fs,
     sync::Mutex,
 };
 
@@ -50,7 +48,7 @@ fn every_case_comes_to_what_it_did() {
     }
 }
 
-// Golden histories: the events of each scenario with one protocol, in `seeds/golden`, for review as a diff. Changes in
+// Golden histories: the events of each scenario with one protocol, in `seeds/golden.jsonl`, for review as a diff. Changes in
 // other protocols show in the digests of their traces, `seeds/baseline/scenarios.runs`.
 //
 // A history has the events at the protocol's boundary, and should survive a dependency's update; the trace's hash need
@@ -82,11 +80,25 @@ fn between<'l>(line: &'l str, from: &str, to: &str) -> Option<&'l str> {
     rest.split_once(to).map(|(text, _)| text)
 }
 
-/// A protocol with a file for this scenario, or the first that could have one.
-fn teller(folder: &Path, scenario: &Scenario) -> Option<&'static str> {
+/// The histories of a file, by the scenario and the protocol that their headers name.
+fn histories(text: &str) -> BTreeMap<(&str, &str), String> {
+    let mut told = BTreeMap::new();
+    let mut of = None;
+    for line in text.lines() {
+        if line.starts_with("{\"event\":\"header\"") {
+            of = between(line, "\"scenario\":\"", "\"").zip(between(line, "\"protocol\":\"", "\""));
+        }
+        let story: &mut String = told.entry(of.expect("a history begins with its header")).or_default();
+        story.push_str(line);
+        story.push('\n');
+    }
+    told
+}
+
+/// The protocol whose history is kept for this scenario, or the first whose could be.
+fn teller(kept: &BTreeMap<(&str, &str), String>, scenario: &Scenario) -> Option<&'static str> {
     let tellers = || election::ALL.into_iter().filter(|p| scenario.needs.met_by(p)).map(|p| p.name);
-    let has_file = |teller: &&str| folder.join(format!("{}.{teller}.jsonl", scenario.name)).exists();
-    tellers().find(has_file).or_else(|| tellers().min())
+    tellers().find(|name| kept.contains_key(&(scenario.name, *name))).or_else(|| tellers().min())
 }
 
 /// The first line that differs between two texts.
@@ -103,31 +115,30 @@ fn difference(was: &str, is: &str) -> Option<String> {
 
 #[test]
 fn histories_are_as_they_were() {
-    let folder = root().join("seeds/golden");
-    let names = |entry: io::Result<DirEntry>| entry.expect("a file").file_name().into_string().expect("a name is text");
-    let untold: BTreeSet<String> = fs::read_dir(&folder).expect("a folder").map(names).collect();
-    let (untold, changed) = (Mutex::new(untold), Mutex::new(Vec::new()));
+    let file = root().join("seeds/golden.jsonl");
+    let text = fs::read_to_string(&file).expect("the histories");
+    let kept = histories(&text);
+    let told = Mutex::new(BTreeMap::new());
     for_each_pair(|scenario, protocol| {
-        if teller(&folder, scenario) != Some(protocol.name) {
-            return;
+        if teller(&kept, scenario) == Some(protocol.name) {
+            // Requests are left out, so a low rate gives the same story.
+            let params = Params { rate: 50, ..Params::default() };
+            let plan = scenario.compile(&params, protocol, 42).expect("the default parameters make sense");
+            let (_, history) = run_with_history(&plan, Options::default());
+            told.lock().expect("nobody panicked").insert((scenario.name, protocol.name), story(&history));
         }
-        // Requests are left out, so a low rate gives the same story.
-        let params = Params { rate: 50, ..Params::default() };
-        let plan = scenario.compile(&params, protocol, 42).expect("the default parameters make sense");
-        let (_, history) = run_with_history(&plan, Options::default());
-        let (name, story) = (format!("{}.{}.jsonl", scenario.name, protocol.name), story(&history));
-        untold.lock().expect("nobody panicked").remove(&name);
-        if std::env::var_os("FENCEPOST_UPDATE").is_some() {
-            fs::write(folder.join(name), story).expect("it can be written");
-            return;
-        }
-        let was = fs::read_to_string(folder.join(&name)).unwrap_or_default();
-        let difference = difference(&was, &story).map(|difference| format!("{name}: {difference}"));
-        changed.lock().expect("nobody panicked").extend(difference);
     });
-    let mut changed: Vec<String> = changed.into_inner().expect("nobody panicked");
-    changed.sort();
+    let told = told.into_inner().expect("nobody panicked");
+    if std::env::var_os("FENCEPOST_UPDATE").is_some() {
+        fs::write(file, told.into_values().collect::<String>()).expect("it can be written");
+        return;
+    }
+    let changed = |((scenario, protocol), story): (&(&str, &str), &String)| {
+        let was = kept.get(&(*scenario, *protocol)).map_or("", String::as_str);
+        difference(was, story).map(|difference| format!("{scenario} by {protocol}: {difference}"))
+    };
+    let changed: Vec<String> = told.iter().filter_map(changed).collect();
     assert!(changed.is_empty(), "FENCEPOST_UPDATE=1 writes them anew:\n{}", changed.join("\n"));
-    let untold = untold.into_inner().expect("nobody panicked");
-    assert!(untold.is_empty(), "no scenario has these files: {untold:?}");
+    let untold: Vec<_> = kept.keys().filter(|of| !told.contains_key(*of)).collect();
+    assert!(untold.is_empty(), "no scenario has these histories: {untold:?}");
 }

@@ -54,20 +54,24 @@ fn a_table_is_judged_as_the_history_is() {
     fs::write(folder.join("own.jsonl"), own).expect("a file");
     let let_go = reports::known::find("acts_on_belief-ok-let-go").expect("a known history").text;
     fs::write(folder.join("let-go.jsonl"), let_go).expect("a file");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let kept = |name: &str| root.join(name).display().to_string();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../seeds/golden.jsonl");
+    let golden = fs::read_to_string(golden).expect("histories");
     let mut files = ["history.jsonl", "own.jsonl", "let-go.jsonl"].map(str::to_owned).to_vec();
-    files.extend(
-        [
-            "seeds/golden/diverging-copies.kraft.jsonl",
-            "seeds/golden/stale-enactor.etcd-election.jsonl",
-            "seeds/golden/adversary-delayed-renewals.redis-fenced.jsonl",
-            "seeds/golden/asymmetric-partition.raft.jsonl",
-            "seeds/golden/gc-pause.redis-lease.jsonl",
-            "seeds/golden/incident-solr-2015.zk-election.jsonl",
-        ]
-        .map(kept),
-    );
+    for scenario in [
+        "diverging-copies",
+        "stale-enactor",
+        "adversary-delayed-renewals",
+        "asymmetric-partition",
+        "gc-pause",
+        "incident-solr-2015",
+    ] {
+        let head = format!("\"scenario\":\"{scenario}\"");
+        let from = golden.lines().skip_while(|line| !line.contains(&head));
+        let one = from.enumerate().take_while(|(place, line)| *place == 0 || !line.contains("\"event\":\"header\""));
+        let text: String = one.map(|(_, line)| format!("{line}\n")).collect();
+        files.push(format!("{scenario}.jsonl"));
+        fs::write(folder.join(format!("{scenario}.jsonl")), text).expect("a file");
+    }
     let (mut verdicts, mut used) = (BTreeSet::new(), BTreeSet::new());
     let mut columns = Vec::new();
     for file in &files {

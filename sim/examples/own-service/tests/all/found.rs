@@ -74,6 +74,25 @@ fn sends_with_a_text_in_them_are_fewer_and_one_of_them_is_the_place() {
     assert!(failure.to_string().contains(r#"none of its sends has "FLUSHALL" in its first 512 bytes"#), "{failure}");
 }
 
+#[test]
+fn every_pause_before_every_send_of_every_process_and_a_hundred_second_ones() {
+    let checked = service(store()).seeds(0..1).exhaustive(100).check();
+    let exhausted = checked.exhausted.clone().expect("it was asked for");
+    println!("{exhausted}");
+    assert!(exhausted.sends == exhausted.of_sends && exhausted.lengths == 5 && exhausted.pairs == 100, "{checked}");
+    // Followers send as well, and most of what was planned struck.
+    let of_leader = service(store()).seeds(0..1).pause_before_every_send().check().all_sends;
+    assert!(exhausted.sends > of_leader && exhausted.succeeded > 0, "{checked}");
+    assert!(exhausted.struck > 4 * exhausted.sends, "{checked}");
+}
+
+#[test]
+fn of_a_process_alone_a_pause_shows_nothing() {
+    let alone = World::new().service(redis()).store(store()).fleet(1, own_service::main).exhaustive(0);
+    let alone = alone.env("REDIS_URL", "redis://redis:6379").env("STORE_URL", "http://store").try_check();
+    assert_eq!(alone.expect_err("nobody takes over").kind, Kind::NobodyTakesOver);
+}
+
 fn service(store: Store) -> World {
     let world = World::new().service(redis()).store(store).fleet(3, own_service::main);
     world.env("REDIS_URL", "redis://redis:6379").env("STORE_URL", "http://store").shrink_runs(0)
