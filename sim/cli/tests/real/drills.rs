@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn example(name: &str, file: &str) -> PathBuf {
+pub fn example(name: &str, file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/drills").join(name).join(file)
 }
 
 /// The exit code and the report of one drill.
-fn drilled(file: &Path, scenario: &str, folder: &Folder) -> (Option<i32>, String) {
+pub fn drilled(file: &Path, scenario: &str, folder: &Folder) -> (Option<i32>, String) {
     let (file, to) = (file.to_str().expect("a name"), folder.file("drill"));
     // It takes longer than other commands may.
     let done = program().args(["drill", file, scenario, "--dir", &to]).output().expect("it starts");

@@ -78,6 +78,19 @@ pub struct Service {
     pub server: Server,
     /// Of a running one, which is never killed; otherwise one is started.
     pub address: Option<SocketAddr>,
+    /// How many are started.
+    pub members: u16,
+}
+
+impl Service {
+    /// The names of its members in reports: the service's, with a number if there are several.
+    pub fn names(&self) -> Vec<String> {
+        let name = self.server.name();
+        match self.members {
+            1 => vec![name.to_owned()],
+            members => (1..=members).map(|member| format!("{name}-{member}")).collect(),
+        }
+    }
 }
 
 /// What the leader writes to, and how it is known what was accepted.
@@ -193,16 +206,40 @@ impl File {
     }
 
     /// The names in braces that its texts may use.
-    fn names(&self) -> Vec<&'static str> {
-        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()];
-        let service = self.service.iter().flat_map(|service| ["service", service.server.name()]);
-        own.into_iter().chain(service).collect()
+    fn names(&self) -> Vec<String> {
+        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()].map(str::to_owned);
+        let service =
+            self.service.iter().flat_map(|service| ["service", service.server.name()].map(|name| (name, service)));
+        let all = service.flat_map(|(name, service)| {
+            let members =
+                (1..=service.members).filter(|_| service.members > 1).map(move |member| format!("{name}.{member}"));
+            std::iter::once(name.to_owned()).chain(members)
+        });
+        own.into_iter().chain(all).collect()
+    }
+
+    /// Whether a text asks for the host or the port of a service that has several.
+    fn asks_for_one_of_several(&self, text: &str) -> Result<(), String> {
+        let Some(service) = self.service.filter(|service| service.members > 1) else { return Ok(()) };
+        let parts =
+            ["service", service.server.name()].map(|name| [format!("{{{name}.host}}"), format!("{{{name}.port}}")]);
+        match parts.as_flattened().iter().find(|part| text.contains(*part)) {
+            None => Ok(()),
+            Some(part) => {
+                let one = part.replacen('.', ".1.", 1);
+                Err(format!(
+                    "`{text}` names {part}, and the service has {} members; {one} is one of them",
+                    service.members
+                ))
+            }
+        }
     }
 
     fn check(&self) -> Result<(), String> {
         let (names, say) = (self.names(), |why: Unread| why.to_string());
         for text in self.fleet.command.words().chain(self.fleet.environment.values()) {
             fill::check(text, &names).map_err(say)?;
+            self.asks_for_one_of_several(text)?;
         }
         for text in self.fleet.setup.iter().flat_map(Command::words) {
             fill::check(text, &["dir", "tools"]).map_err(say)?;
@@ -264,7 +301,20 @@ fn service(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String> 
     let server = Server::ALL.into_iter().find(|server| server.name() == name).ok_or_else(|| {
         format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", "))
     })?;
-    Ok(Some(Service { server, address: address(given.address)? }))
+    let address = address(given.address)?;
+    let members = given.members.unwrap_or(1);
+    let why = match (server, members) {
+        _ if given.members.is_some() && address.is_some() => {
+            "`members` is for a service that the drill starts, and `address` is one that runs".to_owned()
+        }
+        (_, 1) => return Ok(Some(Service { server, address, members })),
+        (Server::Postgres | Server::Redis, _) => {
+            format!("`{name}` is started with one member; consul, etcd and zookeeper may have several")
+        }
+        (_, 3 | 5) => return Ok(Some(Service { server, address, members })),
+        _ => format!("`members` is {members}: {name} has 1, 3 or 5, of which a majority elects"),
+    };
+    Err(format!("`[service] {name}`: {why}"))
 }
 
 fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {

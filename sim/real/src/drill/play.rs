@@ -1,6 +1,7 @@
 //! Plays a drill's plan, and notes what happens.
 
 mod run;
+mod service;
 
 use super::{
     ear::{Ear, Said},
@@ -30,9 +31,6 @@ const OVERLAP: Duration = Duration::from_secs(2);
 const UNHEARD: Duration = Duration::from_secs(10);
 /// How long everybody is watched after the last fault.
 const SETTLES: Duration = Duration::from_secs(4);
-/// How long the service is down.
-const RESTARTS_AFTER: Duration = Duration::from_secs(2);
-
 /// What came of a drill.
 pub struct Drilled {
     /// The run's history.
@@ -74,14 +72,14 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     stage.end().await;
-    let Struck { held, replaced } = struck?;
+    let Struck { held, replaced, doubt: undelivered } = struck?;
     let facts = Facts { file, plan, names, start_us };
     let history = folder.join("history.jsonl");
     let doubt = story::write(&facts, notes, held == Some(Held::Refused), &history)?;
     let unjudged = unjudged.map(|command| {
         format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
     });
-    let doubt = of_the_fault(plan.scenario, held, replaced).map(str::to_owned).or(doubt).or(unjudged);
+    let doubt = undelivered.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged);
     Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt })
 }
 
@@ -102,6 +100,8 @@ struct Struck {
     held: Option<Held>,
     /// Another member has written meanwhile.
     replaced: bool,
+    /// Why the fault was none.
+    doubt: Option<String>,
 }
 
 impl Run<'_> {
@@ -181,8 +181,15 @@ impl Run<'_> {
                 self.service_restarts().await?;
                 false
             }
+            Scenario::ServiceLeaderRestart => {
+                let led_anew = self.service_leader_restarts().await?;
+                return Ok(Struck {
+                    doubt: (!led_anew).then(|| "no other member of the service led".to_owned()),
+                    ..Struck::default()
+                });
+            }
         };
-        Ok(Struck { held: None, replaced })
+        Ok(Struck { replaced, ..Struck::default() })
     }
 
     /// The leader is asked to end, and left to do so for a lease after another one has written.
@@ -196,23 +203,6 @@ impl Run<'_> {
         self.kill(leader).await;
         self.start_again(leader)?;
         Ok(replaced)
-    }
-
-    async fn service_restarts(&mut self) -> Result<(), Failed> {
-        let number = self.stage.members.len();
-        let fault = Fault::Kill { node: Who::Service, restart_after_ms: None };
-        self.begin(&fault, Phase::Once, &[number]);
-        if let Some(service) = &mut self.stage.service {
-            service.kill().await;
-        }
-        self.note(Note::Node(number, NodeState::Down));
-        self.wait(RESTARTS_AFTER).await?;
-        if let Some(service) = &mut self.stage.service {
-            service.restart().await?;
-        }
-        self.note(Note::Node(number, NodeState::Up));
-        self.rows.iter_mut().for_each(|rows| *rows = 0);
-        self.until(self.file.fleet.within, |run| run.rows.iter().any(|rows| *rows > 0)).await.map(drop)
     }
 
     fn isolation(&self, on: Who) -> Fault {
@@ -236,7 +226,7 @@ impl Run<'_> {
         let caught = |run: &Run| run.arm.as_ref().is_some_and(|arm| arm.held.is_some());
         if !self.until(self.file.fleet.within, caught).await? {
             self.arm = None;
-            return Ok(Struck { held: Some(Held::NoWrite), replaced: false });
+            return Ok(Struck { held: Some(Held::NoWrite), ..Struck::default() });
         }
         let wire = Fault::Partition { from: vec![on.clone()], to: vec![Who::Store], one_way: true, for_ms: None };
         let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
@@ -284,7 +274,7 @@ impl Run<'_> {
             }
             (true, false) => Held::Unknown,
         };
-        Ok(Struck { held: Some(held), replaced })
+        Ok(Struck { held: Some(held), replaced, doubt: None })
     }
 
     /// Waits until another member than `struck` has written, as long as the fleet may take.

@@ -26,10 +26,11 @@ pub enum Scenario {
     IsolateLeader,
     LateWrite,
     ServiceRestart,
+    ServiceLeaderRestart,
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 9] = [
+    pub const ALL: [Scenario; 10] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
@@ -39,6 +40,7 @@ impl Scenario {
         Scenario::IsolateLeader,
         Scenario::LateWrite,
         Scenario::ServiceRestart,
+        Scenario::ServiceLeaderRestart,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl Scenario {
             Scenario::IsolateLeader => "isolate-leader",
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
+            Scenario::ServiceLeaderRestart => "service-leader-restart",
         }
     }
 
@@ -78,6 +81,9 @@ impl Scenario {
                  written."
             }
             Scenario::ServiceRestart => "The service is killed, and started again two seconds later, with its data.",
+            Scenario::ServiceLeaderRestart => {
+                "The member that leads the service is killed, and started again two seconds later, with its data."
+            }
         }
     }
 
@@ -92,8 +98,10 @@ impl Scenario {
     /// Why it cannot be played on this fleet.
     pub fn impossible(self, file: &File) -> Option<&'static str> {
         match (self, &file.service) {
-            (Scenario::IsolateLeader | Scenario::LateWrite | Scenario::ServiceRestart, None) => {
-                Some("the fleet has no `[service]`")
+            (Scenario::IsolateLeader | Scenario::LateWrite, None)
+            | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart, None) => Some("the fleet has no `[service]`"),
+            (Scenario::ServiceLeaderRestart, Some(service)) if service.members == 1 => {
+                Some("the service has one member")
             }
             (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {
@@ -113,7 +121,7 @@ impl Scenario {
 
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
-        !matches!(self, Scenario::Steady | Scenario::ServiceRestart)
+        !matches!(self, Scenario::Steady | Scenario::ServiceRestart | Scenario::ServiceLeaderRestart)
     }
 }
 

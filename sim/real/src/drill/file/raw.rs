@@ -39,6 +39,7 @@ pub enum Words {
 #[serde(deny_unknown_fields)]
 pub struct RawServer {
     pub address: Option<String>,
+    pub members: Option<u16>,
 }
 
 #[derive(Deserialize)]
