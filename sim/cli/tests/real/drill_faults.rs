@@ -2,7 +2,7 @@
 
 use super::{
     common::{Folder, servers},
-    drills::{drilled, example},
+    drills::{CHECKS_FIRST, drilled, example},
 };
 use std::{fs, path::Path};
 
@@ -89,4 +89,97 @@ fn a_fleet_that_takes_one_member_for_the_service_is_found() {
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = drilled(file.as_ref(), "service-leader-restart", &folder);
     assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
+}
+
+/// A lease whose end is a time of day on the clock of whoever has it, as in a row of a table. Between two looks at it, the leader
+/// trusts its own clock.
+const OWN_CLOCK: &str = r#"
+ask() { redis-cli -p {redis.port} "$@"; }
+take="local of, till = string.match(redis.call('GET', 'lease') or '', '(%S+) (%d+)')
+  if of and of ~= ARGV[1] and tonumber(till) > tonumber(ARGV[2]) then return 0 end
+  redis.call('SET', 'lease', ARGV[1] .. ' ' .. ARGV[3])
+  return 1"
+while :; do
+  now=$(date +%s%3N)
+  till=$((now + 2000))
+  if [ "$(ask EVAL "$take" 0 {node} $now $till)" = 1 ]; then
+    [ "$leads" ] || echo {node} leads
+    leads=1
+    for nth in 1 2 3 4; do
+      [ $(date +%s%3N) -lt $till ] && curl -sf -X POST http://{store}/ >/dev/null
+      sleep 0.05
+    done
+  elif [ "$leads" ]; then
+    echo {node} leads no more
+    leads=
+  fi
+  sleep 0.05
+done
+"#;
+
+fn shell(script: &str, folder: &Folder) -> String {
+    let file = format!(
+        "[fleet]\ncommand = [\"sh\", \"-c\", '''{script}''']\nlease = \"2s\"\n[service]\nredis = {{}}\n[store]\nhttp = {{}}\n\
+         [log]\nelected = \"leads\"\ndeposed = \"leads no more\"\n"
+    );
+    folder.write("fleet.toml", file)
+}
+
+fn redis(what: &str) -> bool {
+    let found = [servers::find("redis-server", "redis-server", what), servers::find("curl", "curl", what)];
+    found.iter().all(Option::is_some)
+}
+
+#[test]
+fn a_lease_on_the_clock_of_its_holder_is_found_by_clocks_that_step_or_differ() {
+    if !redis("the drill of clocks") {
+        return;
+    }
+    let folder = Folder::new();
+    let file = shell(OWN_CLOCK, &folder);
+    let (code, said) = drilled(file.as_ref(), "steady", &folder);
+    assert_eq!(code, Some(0), "{said}");
+    for scenario in ["clock-step", "clock-skew"] {
+        let (code, said) = drilled(file.as_ref(), scenario, &folder);
+        assert!(code == Some(1) && said.contains("no_stale_write"), "{scenario}: {code:?}\n{said}");
+    }
+}
+
+/// The lock is the service's to count, and the script is none the wiser for its clock.
+fn on_the_service_s_clock(more: &str) -> String {
+    CHECKS_FIRST.replace("echo checked", "date").replace("while :; do\n  if", &format!("{more}\nwhile :; do\n  if"))
+}
+
+#[test]
+fn a_lock_that_the_service_counts_passes_with_any_clock() {
+    if !redis("the drill of clocks") {
+        return;
+    }
+    let folder = Folder::new();
+    let (code, said) = drilled(shell(&on_the_service_s_clock(""), &folder).as_ref(), "clock-step,clock-skew", &folder);
+    assert!(code == Some(0) && said.contains("2 runs, all of them pass"), "{code:?}\n{said}");
+}
+
+#[test]
+fn a_clock_that_does_not_move_is_no_pass() {
+    let what = "the drill of clocks that do not move";
+    if !redis(what) || servers::find("cc", "gcc", what).is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let (source, program) =
+        (folder.write("waits.c", "#include <unistd.h>\nint main(void) { return pause(); }"), folder.file("waits"));
+    let compiled = std::process::Command::new("cc").args(["-static", "-o", &program, &source]).status();
+    assert!(compiled.is_ok_and(|status| status.success()), "a C compiler");
+    // A helper may be the one that compares times.
+    let file = shell(&on_the_service_s_clock(&format!("{program} &")), &folder);
+    let (code, said) = drilled(file.as_ref(), "clock-step", &folder);
+    assert!(code == Some(2) && said.contains("(waits) is linked statically"), "{code:?}\n{said}");
+    let file = fs::read_to_string(&file).expect("written").replace("\"sh\", \"-c\"", &format!("\"{program}\""));
+    let file = folder.write("static.toml", file);
+    let (code, said) = drilled(file.as_ref(), "clock-skew", &folder);
+    assert!(
+        code == Some(64) && said.contains("`clock-skew` cannot be played: ") && said.contains("statically"),
+        "{said}"
+    );
 }

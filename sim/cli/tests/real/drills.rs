@@ -115,7 +115,7 @@ fn two_that_lead_at_once_are_found_though_nothing_goes_wrong() {
 }
 
 /// It checks its lock, says so, and works for a moment before it writes.
-const CHECKS_FIRST: &str = r#"
+pub const CHECKS_FIRST: &str = r#"
 ask() { redis-cli -p {redis.port} "$@"; }
 while :; do
   if [ "$(ask SET lock {node} NX PX 1000)" = OK ]; then

@@ -47,6 +47,12 @@ pub struct Fleet {
     pub within: Duration,
 }
 
+impl Fleet {
+    pub fn lease_ms(&self) -> i64 {
+        i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
 /// A kind of server that a drill starts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Server {

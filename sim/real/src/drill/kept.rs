@@ -121,6 +121,11 @@ fn passed(line: &mut Vec<u8>, lines: &Listener) -> bool {
 }
 
 impl Kept {
+    /// The process that has started all others.
+    pub fn root(&self) -> i32 {
+        self.pid
+    }
+
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.keeper.try_wait(), Ok(None))
     }

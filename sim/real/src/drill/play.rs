@@ -1,5 +1,6 @@
 //! Plays a drill's plan, and notes what happens.
 
+mod clocks;
 mod run;
 mod service;
 
@@ -60,7 +61,7 @@ pub enum Held {
 
 /// Plays `plan`; see [`super::drill`].
 pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result<Drilled, Failed> {
-    let (stage, heard) = Stage::start(file, places).await?;
+    let (stage, heard) = Stage::start(file, plan.scenario, places).await?;
     let folder = &places.folder;
     let watch = Watch::start(folder).map_err(Failed::cannot(format!("write into {}", folder.display())))?;
     let start_us = true_time_us();
@@ -106,6 +107,7 @@ struct Struck {
 
 impl Run<'_> {
     async fn whole(&mut self, plan: &Plan) -> Result<Struck, Failed> {
+        self.note_skew(plan.scenario);
         for index in 0..self.stage.members.len() {
             self.stage.start_member(index)?;
             self.note(Note::Node(index, NodeState::Up));
@@ -181,6 +183,8 @@ impl Run<'_> {
                 self.service_restarts().await?;
                 false
             }
+            Scenario::ClockStep => return Ok(Struck { doubt: self.clock_steps(leader).await?, ..Struck::default() }),
+            Scenario::ClockSkew => return Ok(Struck { doubt: self.clocks_differ().await?, ..Struck::default() }),
             Scenario::ServiceLeaderRestart => {
                 let led_anew = self.service_leader_restarts().await?;
                 return Ok(Struck {

@@ -12,6 +12,8 @@ use serde::Serialize;
 const WORKS_MS: (u64, u64) = (1_000, 4_000);
 /// Which of the leader's next writes is held back, at most.
 const NTH_MAX: u64 = 5;
+/// How far a clock is off, in leases.
+pub const OFF_LEASES: i64 = 2;
 
 /// What is done to a fleet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -27,10 +29,12 @@ pub enum Scenario {
     LateWrite,
     ServiceRestart,
     ServiceLeaderRestart,
+    ClockStep,
+    ClockSkew,
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 10] = [
+    pub const ALL: [Scenario; 12] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
@@ -41,6 +45,8 @@ impl Scenario {
         Scenario::LateWrite,
         Scenario::ServiceRestart,
         Scenario::ServiceLeaderRestart,
+        Scenario::ClockStep,
+        Scenario::ClockSkew,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -55,6 +61,8 @@ impl Scenario {
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
             Scenario::ServiceLeaderRestart => "service-leader-restart",
+            Scenario::ClockStep => "clock-step",
+            Scenario::ClockSkew => "clock-skew",
         }
     }
 
@@ -83,6 +91,12 @@ impl Scenario {
             Scenario::ServiceRestart => "The service is killed, and started again two seconds later, with its data.",
             Scenario::ServiceLeaderRestart => {
                 "The member that leads the service is killed, and started again two seconds later, with its data."
+            }
+            Scenario::ClockStep => {
+                "The leader's clock jumps two leases ahead, two leases later to two leases behind, and then it is right again."
+            }
+            Scenario::ClockSkew => {
+                "The second member's clock is two leases ahead from the start, and the third's two leases behind."
             }
         }
     }
@@ -114,6 +128,16 @@ impl Scenario {
         }
     }
 
+    /// By how many leases a member's clock is off from the start; `None` if clocks are the machine's.
+    pub const fn clock(self, member: usize) -> Option<i64> {
+        match (self, member % 3) {
+            (Scenario::ClockStep, _) | (Scenario::ClockSkew, 0) => Some(0),
+            (Scenario::ClockSkew, 1) => Some(OFF_LEASES),
+            (Scenario::ClockSkew, _) => Some(-OFF_LEASES),
+            _ => None,
+        }
+    }
+
     /// Whether a write is held back.
     pub const fn holds(self) -> bool {
         matches!(self, Scenario::GcPause | Scenario::LateWrite)
@@ -121,7 +145,11 @@ impl Scenario {
 
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
-        !matches!(self, Scenario::Steady | Scenario::ServiceRestart | Scenario::ServiceLeaderRestart)
+        match self {
+            Scenario::Steady | Scenario::ServiceRestart | Scenario::ServiceLeaderRestart => false,
+            Scenario::ClockStep | Scenario::ClockSkew => false,
+            _ => true,
+        }
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::{
     audit::{self, Told, redis::Scripts},
+    clock::{self, Clock},
     file::{File, Server, Store},
     fill::Values,
     kept::{Kept, Line, Recipe},
+    scenario::Scenario,
     servers::{self, Service, Started},
     wire,
 };
@@ -61,6 +63,8 @@ pub struct Member {
     pub port: u16,
     recipe: Recipe,
     process: Option<Kept>,
+    /// Its own, if that is to be moved.
+    pub clock: Option<Clock>,
     /// Its links to the members of the service.
     service: Vec<Proxy>,
     /// Its link to the store; held for its life.
@@ -86,7 +90,11 @@ impl Stage {
     ///
     /// # Errors
     /// A server is not installed or does not start, or a statement fails.
-    pub async fn start(file: &File, places: &Places) -> Result<(Stage, UnboundedReceiver<Heard>), Failed> {
+    pub async fn start(
+        file: &File,
+        scenario: Scenario,
+        places: &Places,
+    ) -> Result<(Stage, UnboundedReceiver<Heard>), Failed> {
         let (keeper, folder) = (&places.keeper, &places.folder);
         let (events, heard) = mpsc::unbounded_channel();
         let mut service = match &file.service {
@@ -110,9 +118,13 @@ impl Stage {
         let path = search_path(started);
         let mut stage =
             Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, scripts, events };
+        let library = scenario.clock(0).map(|_| clock::library(folder)).transpose()?;
         for index in 0..usize::from(file.fleet.members) {
             let member = stage.member(file, index, (&service_at, store_at), places).await?;
             stage.members.push(member);
+            if let (Some(library), Some(leases)) = (&library, scenario.clock(index)) {
+                stage.members[index].has_clock(library, leases * file.fleet.lease_ms(), folder)?;
+            }
         }
         stage.service = service.take();
         Ok((stage, heard))
@@ -153,7 +165,7 @@ impl Stage {
         let words = file.fleet.command.filled(&values);
         let output = folder.join(format!("{name}.log"));
         let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
-        Ok(Member { name, port, recipe, process: None, service, _store: store })
+        Ok(Member { name, port, recipe, process: None, clock: None, service, _store: store })
     }
 
     /// Finds a member's writes, and remembers its connections to the store.
@@ -234,6 +246,21 @@ impl Member {
             self.process = None;
         }
         ended
+    }
+
+    /// Gives it a clock of its own, which is off by so many milliseconds.
+    fn has_clock(&mut self, library: &Path, off_ms: i64, folder: &Path) -> Result<(), Failed> {
+        let clock = Clock::new(folder.join(format!("{}.clock", self.name)), library.to_owned(), off_ms)?;
+        let words = std::mem::take(&mut self.recipe.words);
+        self.recipe.words = clock.words(words, self.recipe.environment.get("LD_PRELOAD"));
+        self.clock = Some(clock);
+        Ok(())
+    }
+
+    /// Why its processes may not have noticed how its clock was moved last; `None` if they have.
+    pub async fn unnoticed(&self) -> Option<String> {
+        let (clock, root) = (self.clock.as_ref()?, self.process.as_ref().map_or(0, Kept::root));
+        clock.unnoticed(root).await.map(|why| format!("the clock of {} was moved, but {why}", self.name))
     }
 
     pub fn log(&self) -> &Path {

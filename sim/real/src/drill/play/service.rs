@@ -80,7 +80,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    async fn somebody_writes(&mut self) -> Result<(), Failed> {
+    pub async fn somebody_writes(&mut self) -> Result<(), Failed> {
         self.rows.iter_mut().for_each(|rows| *rows = 0);
         self.until(self.file.fleet.within, |run| run.rows.iter().any(|rows| *rows > 0)).await.map(drop)
     }
