@@ -61,6 +61,12 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
         let at = folder.join(plan.scenario.name()).join(plan.seed.to_string());
         show.banner(&format!("{} seed {}: {}", plan.scenario.name(), plan.seed, plan.scenario.about()));
         let run = play(&file, plan, Places { keeper: keeper.clone(), folder: at, tools: tools.clone() })?;
+        if args.scenarios.is_empty() && run.drilled.unasked && run.judged.judgement.verdict == Verdict::Vacuous {
+            // Nothing is wrong with a fleet that does not look at clocks.
+            let why = run.drilled.doubt.as_deref().unwrap_or_default();
+            show.banner(&format!("{} is left out: {why}", run.plan.scenario.name()));
+            continue;
+        }
         if !alone && !args.show.json {
             print(&row(&run));
         }

@@ -1,7 +1,7 @@
 //! Faults of drills that need more than a signal: a service with several members, and clocks.
 
 use super::{
-    common::{Folder, servers},
+    common::{Folder, program, servers, text},
     drills::{CHECKS_FIRST, drilled, example},
 };
 use std::{fs, path::Path};
@@ -145,6 +145,27 @@ fn a_lease_on_the_clock_of_its_holder_is_found_by_clocks_that_step_or_differ() {
     }
 }
 
+#[test]
+fn a_fleet_that_never_asks_for_the_time_is_inconclusive_if_clocks_were_asked_for() {
+    let what = "the drill of a fleet that never asks for the time";
+    if servers::find("python3", "python3", what).is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let member = "import http.client, threading\nprint('leads', flush=True)\nwhile True:\n\
+                  \x20 at = http.client.HTTPConnection('{store.host}', {store.port})\n\
+                  \x20 at.request('POST', '/')\n  at.getresponse()\n  threading.Event().wait(0.1)\n";
+    // Only the first one leads, and the others wait for ever.
+    let member = format!("import threading\nif {{number}} > 1: threading.Event().wait()\n{member}");
+    let file = format!(
+        "[fleet]\nmembers = 2\ncommand = [\"python3\", \"-S\", \"-c\", \"\"\"{member}\"\"\"]\nlease = \"1s\"\n[store]\nhttp = {{}}\n\
+         [log]\nelected = \"leads\"\ndeposed = []\n"
+    );
+    let file = folder.write("fleet.toml", file);
+    let (code, said) = drilled(file.as_ref(), "clock-step", &folder);
+    assert!(code == Some(2) && said.contains("none of its processes has asked"), "{code:?}\n{said}");
+}
+
 /// The lock is the service's to count, and the script is none the wiser for its clock.
 fn on_the_service_s_clock(more: &str) -> String {
     CHECKS_FIRST.replace("echo checked", "date").replace("while :; do\n  if", &format!("{more}\nwhile :; do\n  if"))
@@ -182,4 +203,80 @@ fn a_clock_that_does_not_move_is_no_pass() {
         code == Some(64) && said.contains("`clock-skew` cannot be played: ") && said.contains("statically"),
         "{said}"
     );
+}
+
+/// It writes its log to a file, and to its output what would make every member a leader.
+const LOGS_TO_A_FILE: &str = r#"
+say() { echo "$@" >> {data}/service.log; }
+ask() { redis-cli -p {redis.port} "$@"; }
+echo {node} leads
+while :; do
+  if [ "$(ask SET lock {node} NX PX 1000)" = OK ]; then
+    say {node} leads
+    while [ "$(ask GET lock)" = {node} ]; do
+      ask PEXPIRE lock 1000 >/dev/null
+      sleep 0.1
+      curl -sf -X POST http://{store}/ >/dev/null
+      [ $((lines += 1)) = 5 ] && mv {data}/service.log {data}/service.log.1
+      say {node} works
+    done
+    say {node} leads no more
+  fi
+  sleep 0.1
+done
+"#;
+
+#[test]
+fn a_log_may_be_a_file_that_is_rotated() {
+    if !redis("the drill of a log in a file") {
+        return;
+    }
+    let folder = Folder::new();
+    let file = fs::read_to_string(shell(LOGS_TO_A_FILE, &folder)).expect("written");
+    let file = folder.write("fleet.toml", file.replace("[log]", "[log]\nfile = \"{data}/service.log\""));
+    let (code, said) = drilled(file.as_ref(), "clean-kill,isolate-leader", &folder);
+    assert!(code == Some(0) && said.contains("2 runs, all of them pass"), "{code:?}\n{said}");
+    let (code, said) = drilled(file.as_ref(), "gc-pause", &folder);
+    assert!(code == Some(1) && said.contains("no_stale_write"), "{code:?}\n{said}");
+    let output = fs::read_to_string(folder.file("drill/gc-pause/0/n1.log")).expect("it is kept");
+    assert!(output.contains("n1 leads"), "{output}");
+}
+
+fn has_row(said: &str, scenario: &str, seed: u64) -> bool {
+    let row = format!("{scenario} seed {seed}  ");
+    said.lines().any(|line| line.starts_with(&row) && line.contains(" pass"))
+}
+
+#[test]
+fn without_a_name_all_that_can_be_played_are_played_and_again_with_the_next_seeds() {
+    if !redis("a drill of everything") {
+        return;
+    }
+    let folder = Folder::new();
+    let fenced = CHECKS_FIRST.replace("echo {node} leads\n", "token=$(ask INCR token)\n    echo {node} leads\n");
+    let fenced = fenced.replace("http://{store}/ >/dev/null", "http://{store}/?token=$token >/dev/null || break");
+    let file = fs::read_to_string(shell(&fenced, &folder)).expect("written");
+    let file = folder.write("fleet.toml", file.replace("http = {}", "http = { fence = true }"));
+    let drill = |more: &[&str]| {
+        let to = folder.file("drill");
+        let done = program().args(["drill", &file, "--dir", &to]).args(more).output().expect("it starts");
+        (done.status.code(), text(&done.stdout) + &text(&done.stderr))
+    };
+    let (code, said) = drill(&[]);
+    assert!(
+        said.contains("pause-at-line is left out of ") && said.contains("service-leader-restart is left out"),
+        "{said}"
+    );
+    let played = ["steady", "clean-kill", "gc-pause", "late-write", "service-restart", "clock-step", "clock-skew"];
+    let lacks: Vec<&str> = played.into_iter().filter(|name| !has_row(&said, name, 0)).collect();
+    assert!(
+        code == Some(0) && said.contains("10 runs, all of them pass") && lacks.is_empty(),
+        "{lacks:?} {code:?}\n{said}"
+    );
+    let (code, said) = drill(&["clean-kill", "--times", "2", "--seed", "7"]);
+    assert!(code == Some(0) && said.contains("2 runs, all of them pass"), "{code:?}\n{said}");
+    for seed in [7, 8] {
+        assert!(has_row(&said, "clean-kill", seed), "{said}");
+        assert!(Path::new(&folder.file("drill/clean-kill")).join(format!("{seed}/history.jsonl")).is_file());
+    }
 }

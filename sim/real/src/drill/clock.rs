@@ -50,6 +50,14 @@ pub fn library(folder: &Path) -> Result<PathBuf, Failed> {
     }
 }
 
+/// Why the move of a clock may show nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unnoticed {
+    pub why: String,
+    /// All could have asked for the time, and none has.
+    pub unasked: bool,
+}
+
 /// A member's clock.
 #[derive(Debug)]
 pub struct Clock {
@@ -100,17 +108,18 @@ impl Clock {
     }
 
     /// Why the processes below `root` may not have noticed the last move; `None` if they have.
-    pub async fn unnoticed(&self, root: i32) -> Option<String> {
+    pub async fn unnoticed(&self, root: i32) -> Option<Unnoticed> {
         let without = |pid: &i32| reason(*pid, &self.library);
         let suspects: Vec<i32> = tree::below(root).into_iter().filter(|pid| without(pid).is_some()).collect();
         if !suspects.is_empty() {
             // They may have just begun.
             tokio::time::sleep(LOADS_WITHIN).await;
             if let Some((pid, why)) = suspects.iter().find_map(|pid| Some((pid, without(pid)?))) {
-                return Some(format!("its process {pid} {why}"));
+                return Some(Unnoticed { why: format!("its process {pid} {why}"), unasked: false });
             }
         }
-        (!self.is_asked()).then(|| "none of its processes has asked for the time of day since".to_owned())
+        let why = "none of its processes has asked for the time of day since".to_owned();
+        (!self.is_asked()).then_some(Unnoticed { why, unasked: true })
     }
 }
 

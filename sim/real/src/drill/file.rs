@@ -1,11 +1,13 @@
 //! A drill's file: whose processes, on which service and store, and how their logs say who leads.
 
 mod raw;
+mod service;
 
 use super::fill::{self, Command};
 use crate::error::Failed;
-use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, RawServer, Several, Words};
+use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, Several, Words};
 use scenarios::units::{self, Unread};
+pub use service::{Server, Service};
 use std::{
     collections::BTreeMap,
     fs,
@@ -50,52 +52,6 @@ pub struct Fleet {
 impl Fleet {
     pub fn lease_ms(&self) -> i64 {
         i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
-    }
-}
-
-/// A kind of server that a drill starts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Server {
-    Consul,
-    Etcd,
-    Postgres,
-    Redis,
-    Zookeeper,
-}
-
-impl Server {
-    const ALL: [Server; 5] = [Server::Consul, Server::Etcd, Server::Postgres, Server::Redis, Server::Zookeeper];
-
-    /// Its name in the file, and in braces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Server::Consul => "consul",
-            Server::Etcd => "etcd",
-            Server::Postgres => "postgres",
-            Server::Redis => "redis",
-            Server::Zookeeper => "zookeeper",
-        }
-    }
-}
-
-/// The coordination service.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Service {
-    pub server: Server,
-    /// Of a running one, which is never killed; otherwise one is started.
-    pub address: Option<SocketAddr>,
-    /// How many are started.
-    pub members: u16,
-}
-
-impl Service {
-    /// The names of its members in reports: the service's, with a number if there are several.
-    pub fn names(&self) -> Vec<String> {
-        let name = self.server.name();
-        match self.members {
-            1 => vec![name.to_owned()],
-            members => (1..=members).map(|member| format!("{name}-{member}")).collect(),
-        }
     }
 }
 
@@ -154,6 +110,8 @@ impl Store {
 /// How the members' output says who leads; as the options of `check`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LogWords {
+    /// Where a member writes it, with names in braces; otherwise its output is its log.
+    pub file: Option<String>,
     pub preset: Option<String>,
     pub elected: Vec<String>,
     pub deposed: Vec<String>,
@@ -189,7 +147,7 @@ impl File {
     fn parse(text: &str, folder: PathBuf, name: String) -> Result<File, String> {
         let raw: Raw = toml::from_str(text).map_err(|e| sentence(&e, text))?;
         let file = File {
-            service: service(raw.service)?,
+            service: service::read(raw.service)?,
             store: store(raw.store, &folder)?,
             log: log(raw.log)?,
             load: raw.load.map(load).transpose()?,
@@ -250,6 +208,15 @@ impl File {
         for text in self.fleet.setup.iter().flat_map(Command::words) {
             fill::check(text, &["dir", "tools"]).map_err(say)?;
         }
+        if let Some(file) = &self.log.file {
+            fill::check(file, &["node", "number", "port", "dir", "data", "tools"]).map_err(say)?;
+            let is_own = ["{node}", "{number}", "{port}", "{data}"].iter().any(|name| file.contains(name));
+            if !is_own {
+                return Err(format!(
+                    "`[log] file` is `{file}` for all members; name one of each, such as {{data}}/service.log"
+                ));
+            }
+        }
         if let Some(load) = &self.load {
             fill::check(&load.url, &["leader", "port", "node"]).map_err(say)?;
         }
@@ -294,35 +261,6 @@ fn command(words: Words) -> Result<Command, String> {
     Command::new(words).ok_or_else(|| "`command` is empty".to_owned())
 }
 
-fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
-    text.map(|text| crate::director::resolve_address(&text)).transpose().map_err(|why| why.to_string())
-}
-
-fn service(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String> {
-    let mut all = raw.into_iter();
-    let Some((name, given)) = all.next() else { return Ok(None) };
-    if let Some((other, _)) = all.next() {
-        return Err(format!("`[service]` has `{name}` and `{other}`; a fleet elects by one"));
-    }
-    let server = Server::ALL.into_iter().find(|server| server.name() == name).ok_or_else(|| {
-        format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", "))
-    })?;
-    let address = address(given.address)?;
-    let members = given.members.unwrap_or(1);
-    let why = match (server, members) {
-        _ if given.members.is_some() && address.is_some() => {
-            "`members` is for a service that the drill starts, and `address` is one that runs".to_owned()
-        }
-        (_, 1) => return Ok(Some(Service { server, address, members })),
-        (Server::Postgres | Server::Redis, _) => {
-            format!("`{name}` is started with one member; consul, etcd and zookeeper may have several")
-        }
-        (_, 3 | 5) => return Ok(Some(Service { server, address, members })),
-        _ => format!("`members` is {members}: {name} has 1, 3 or 5, of which a majority elects"),
-    };
-    Err(format!("`[service] {name}`: {why}"))
-}
-
 fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
     let mut all = raw.into_iter();
     let (Some((name, value)), None) = (all.next(), all.next()) else {
@@ -333,14 +271,14 @@ fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, Str
         "postgres" => {
             let RawPostgres { audit, schema, address: at } = value.try_into().map_err(wrong)?;
             let schema = schema.map(|file| folder.join(file));
-            Store::Postgres { address: address(at)?, table: audit, schema }
+            Store::Postgres { address: service::address(at)?, table: audit, schema }
         }
         "redis" => {
             let RawRedis { audit, address: at } = value.try_into().map_err(wrong)?;
             if audit.is_empty() {
                 return Err("`[store] redis`: `audit` is how the leader's keys begin".to_owned());
             }
-            Store::Redis { address: address(at)?, prefix: audit }
+            Store::Redis { address: service::address(at)?, prefix: audit }
         }
         "http" => {
             let RawHttp { fence } = value.try_into().map_err(wrong)?;
@@ -359,7 +297,11 @@ fn log(raw: RawLog) -> Result<LogWords, String> {
         return Err("`[log]` lacks `deposed`, what a member says when it has stopped leading; `deposed = []` if its process ends then"
             .to_owned());
     }
+    if raw.file.as_ref().is_some_and(|file| file.trim().is_empty()) {
+        return Err("`[log] file` is empty".to_owned());
+    }
     Ok(LogWords {
+        file: raw.file,
         preset: raw.preset,
         elected: Several::all(raw.elected),
         deposed: Several::all(raw.deposed),

@@ -5,6 +5,7 @@ mod run;
 mod service;
 
 use super::{
+    clock::Unnoticed,
     ear::{Ear, Said},
     file::{File, Store},
     kept::last_lines,
@@ -43,6 +44,8 @@ pub struct Drilled {
     pub held: Option<Held>,
     /// Why it shows nothing, if it shows no violation.
     pub doubt: Option<String>,
+    /// A clock was moved that no process has looked at: such a fleet has no clock that can be wrong.
+    pub unasked: bool,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -73,15 +76,17 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     stage.end().await;
-    let Struck { held, replaced, doubt: undelivered } = struck?;
+    let Struck { held, replaced, unnoticed } = struck?;
     let facts = Facts { file, plan, names, start_us };
     let history = folder.join("history.jsonl");
     let doubt = story::write(&facts, notes, held == Some(Held::Refused), &history)?;
     let unjudged = unjudged.map(|command| {
         format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
     });
-    let doubt = undelivered.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged);
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt })
+    let unasked = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unasked);
+    let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
+    let doubt = unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged);
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unasked })
 }
 
 /// Why the fault shows nothing.
@@ -102,7 +107,7 @@ struct Struck {
     /// Another member has written meanwhile.
     replaced: bool,
     /// Why the fault was none.
-    doubt: Option<String>,
+    unnoticed: Option<Unnoticed>,
 }
 
 impl Run<'_> {
@@ -183,14 +188,15 @@ impl Run<'_> {
                 self.service_restarts().await?;
                 false
             }
-            Scenario::ClockStep => return Ok(Struck { doubt: self.clock_steps(leader).await?, ..Struck::default() }),
-            Scenario::ClockSkew => return Ok(Struck { doubt: self.clocks_differ().await?, ..Struck::default() }),
+            Scenario::ClockStep => {
+                return Ok(Struck { unnoticed: self.clock_steps(leader).await?, ..Struck::default() });
+            }
+            Scenario::ClockSkew => return Ok(Struck { unnoticed: self.clocks_differ().await?, ..Struck::default() }),
             Scenario::ServiceLeaderRestart => {
                 let led_anew = self.service_leader_restarts().await?;
-                return Ok(Struck {
-                    doubt: (!led_anew).then(|| "no other member of the service led".to_owned()),
-                    ..Struck::default()
-                });
+                let why = "no other member of the service led".to_owned();
+                let unnoticed = (!led_anew).then_some(Unnoticed { why, unasked: false });
+                return Ok(Struck { unnoticed, ..Struck::default() });
             }
         };
         Ok(Struck { replaced, ..Struck::default() })
@@ -278,7 +284,7 @@ impl Run<'_> {
             }
             (true, false) => Held::Unknown,
         };
-        Ok(Struck { held: Some(held), replaced, doubt: None })
+        Ok(Struck { held: Some(held), replaced, unnoticed: None })
     }
 
     /// Waits until another member than `struck` has written, as long as the fleet may take.
@@ -313,10 +319,10 @@ impl Run<'_> {
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
         let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();
-        Failed::Unplayable(format!(
-            "the fleet has not begun: {why}; {} ends with\n{}",
-            log.display(),
-            last_lines(log, 8)
-        ))
+        let ends = match last_lines(log, 8) {
+            none if none.is_empty() => "has nothing".to_owned(),
+            lines => format!("ends with\n{lines}"),
+        };
+        Failed::Unplayable(format!("the fleet has not begun: {why}; {} {ends}", log.display()))
     }
 }

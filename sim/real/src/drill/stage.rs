@@ -2,10 +2,10 @@
 
 use super::{
     audit::{self, Told, redis::Scripts},
-    clock::{self, Clock},
+    clock::{self, Clock, Unnoticed},
     file::{File, Server, Store},
     fill::Values,
-    kept::{Kept, Line, Recipe},
+    kept::{Followed, Kept, Line, Listener, Recipe},
     scenario::Scenario,
     servers::{self, Service, Started},
     wire,
@@ -63,6 +63,8 @@ pub struct Member {
     pub port: u16,
     recipe: Recipe,
     process: Option<Kept>,
+    /// Where it writes its log, if that is not its output.
+    log: Option<Followed>,
     /// Its own, if that is to be moved.
     pub clock: Option<Clock>,
     /// Its links to the members of the service.
@@ -165,7 +167,9 @@ impl Stage {
         let words = file.fleet.command.filled(&values);
         let output = folder.join(format!("{name}.log"));
         let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
-        Ok(Member { name, port, recipe, process: None, clock: None, service, _store: store })
+        let written = file.log.file.as_ref().map(|log| file.folder.join(values.fill(log)));
+        let log = written.map(|path| Followed::start(path, self.listener(index)));
+        Ok(Member { name, port, recipe, process: None, log, clock: None, service, _store: store })
     }
 
     /// Finds a member's writes, and remembers its connections to the store.
@@ -202,11 +206,17 @@ impl Stage {
     /// # Errors
     /// Its keeper cannot be started.
     pub fn start_member(&mut self, index: usize) -> Result<(), Failed> {
-        let events = self.events.clone();
+        let listener = self.listener(index);
         let member = &mut self.members[index];
-        let listener = Arc::new(move |line| events.send(Heard::Line(index, line)).is_ok());
-        member.process = Some(member.recipe.start(Some(listener))?);
+        // If its log is a file, what else it says is kept and not listened to.
+        member.process = Some(member.recipe.start(member.log.is_none().then_some(listener))?);
         Ok(())
+    }
+
+    /// Hears a member's lines.
+    fn listener(&self, index: usize) -> Listener {
+        let events = self.events.clone();
+        Arc::new(move |line| events.send(Heard::Line(index, line)).is_ok())
     }
 
     /// Blocks, or opens, both directions between a member and every member of the service.
@@ -258,13 +268,20 @@ impl Member {
     }
 
     /// Why its processes may not have noticed how its clock was moved last; `None` if they have.
-    pub async fn unnoticed(&self) -> Option<String> {
+    pub async fn unnoticed(&self) -> Option<Unnoticed> {
         let (clock, root) = (self.clock.as_ref()?, self.process.as_ref().map_or(0, Kept::root));
-        clock.unnoticed(root).await.map(|why| format!("the clock of {} was moved, but {why}", self.name))
+        let Unnoticed { why, unasked } = clock.unnoticed(root).await?;
+        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unasked })
     }
 
-    pub fn log(&self) -> &Path {
+    /// All that it has said.
+    pub fn output(&self) -> &Path {
         &self.recipe.output
+    }
+
+    /// Where it says who leads.
+    pub fn log(&self) -> &Path {
+        self.log.as_ref().map_or(&self.recipe.output, |log| &log.path)
     }
 }
 

@@ -67,6 +67,7 @@ pub struct RawHttp {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawLog {
+    pub file: Option<String>,
     pub preset: Option<String>,
     pub elected: Option<Several>,
     pub deposed: Option<Several>,

@@ -2,7 +2,10 @@
 
 use super::run::Run;
 use crate::{
-    drill::scenario::{OFF_LEASES, Scenario},
+    drill::{
+        clock::Unnoticed,
+        scenario::{OFF_LEASES, Scenario},
+    },
     error::Failed,
 };
 use protocols::history::Phase;
@@ -25,7 +28,7 @@ impl Run<'_> {
     }
 
     /// The leader's clock jumps ahead, far back, and is right again. Returns why it may not have noticed.
-    pub async fn clock_steps(&mut self, leader: usize) -> Result<Option<String>, Failed> {
+    pub async fn clock_steps(&mut self, leader: usize) -> Result<Option<Unnoticed>, Failed> {
         let (mut off, mut doubt) = (0, None);
         for next in [OFF_LEASES, -OFF_LEASES, 0] {
             if let Some(clock) = &mut self.stage.members[leader].clock {
@@ -34,21 +37,29 @@ impl Run<'_> {
             self.note_step(leader, next - off);
             off = next;
             self.wait(2 * self.file.fleet.lease).await?;
-            doubt = doubt.or(self.stage.members[leader].unnoticed().await);
+            doubt = worse(doubt, self.stage.members[leader].unnoticed().await);
         }
         self.somebody_writes().await?;
         Ok(doubt)
     }
 
     /// Clocks have differed from the start. Returns why a member may not have noticed.
-    pub async fn clocks_differ(&mut self) -> Result<Option<String>, Failed> {
+    pub async fn clocks_differ(&mut self) -> Result<Option<Unnoticed>, Failed> {
         self.wait(2 * self.file.fleet.lease).await?;
         let mut doubt = None;
         for member in 0..self.stage.members.len() {
             if Scenario::ClockSkew.clock(member) != Some(0) {
-                doubt = doubt.or(self.stage.members[member].unnoticed().await);
+                doubt = worse(doubt, self.stage.members[member].unnoticed().await);
             }
         }
         Ok(doubt)
+    }
+}
+
+/// The first, unless it is only that nobody has asked.
+fn worse(first: Option<Unnoticed>, next: Option<Unnoticed>) -> Option<Unnoticed> {
+    match (first, next) {
+        (Some(first), Some(next)) if first.unasked && !next.unasked => Some(next),
+        (first, next) => first.or(next),
     }
 }
