@@ -257,10 +257,15 @@ fn without_a_name_all_that_can_be_played_are_played_and_again_with_the_next_seed
     let fenced = fenced.replace("http://{store}/ >/dev/null", "http://{store}/?token=$token >/dev/null || break");
     let file = fs::read_to_string(shell(&fenced, &folder)).expect("written");
     let file = folder.write("fleet.toml", file.replace("http = {}", "http = { fence = true }"));
-    let drill = |more: &[&str]| {
+    let once = |more: &[&str]| {
         let to = folder.file("drill");
         let done = program().args(["drill", &file, "--dir", &to]).args(more).output().expect("it starts");
         (done.status.code(), text(&done.stdout) + &text(&done.stderr))
+    };
+    // So many runs may well meet a moment in which the machine stands still, and are then to be repeated.
+    let drill = |more: &[&str]| match once(more) {
+        (Some(2), said) if said.contains("run it again on a quiet machine") => once(more),
+        done => done,
     };
     let (code, said) = drill(&[]);
     assert!(

@@ -147,7 +147,7 @@ impl File {
     fn parse(text: &str, folder: PathBuf, name: String) -> Result<File, String> {
         let raw: Raw = toml::from_str(text).map_err(|e| sentence(&e, text))?;
         let file = File {
-            service: service::read(raw.service)?,
+            service: service::read(raw.service).map_err(|why| why.to_string())?,
             store: store(raw.store, &folder)?,
             log: log(raw.log)?,
             load: raw.load.map(load).transpose()?,
@@ -261,6 +261,10 @@ fn command(words: Words) -> Result<Command, String> {
     Command::new(words).ok_or_else(|| "`command` is empty".to_owned())
 }
 
+fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
+    service::address(text).map_err(|why| why.to_string())
+}
+
 fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
     let mut all = raw.into_iter();
     let (Some((name, value)), None) = (all.next(), all.next()) else {
@@ -271,14 +275,14 @@ fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, Str
         "postgres" => {
             let RawPostgres { audit, schema, address: at } = value.try_into().map_err(wrong)?;
             let schema = schema.map(|file| folder.join(file));
-            Store::Postgres { address: service::address(at)?, table: audit, schema }
+            Store::Postgres { address: address(at)?, table: audit, schema }
         }
         "redis" => {
             let RawRedis { audit, address: at } = value.try_into().map_err(wrong)?;
             if audit.is_empty() {
                 return Err("`[store] redis`: `audit` is how the leader's keys begin".to_owned());
             }
-            Store::Redis { address: service::address(at)?, prefix: audit }
+            Store::Redis { address: address(at)?, prefix: audit }
         }
         "http" => {
             let RawHttp { fence } = value.try_into().map_err(wrong)?;

@@ -49,18 +49,25 @@ impl Service {
     }
 }
 
-pub fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
-    text.map(|text| crate::director::resolve_address(&text)).transpose().map_err(|why| why.to_string())
+/// What is wrong with it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(String);
+
+/// The address of a running server, if one is given.
+pub fn address(text: Option<String>) -> Result<Option<SocketAddr>, Wrong> {
+    text.map(|text| crate::director::resolve_address(&text)).transpose().map_err(|why| Wrong(why.to_string()))
 }
 
-pub fn read(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String> {
+/// Reads the service; `None` if there is none.
+pub fn read(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, Wrong> {
     let mut all = raw.into_iter();
     let Some((name, given)) = all.next() else { return Ok(None) };
     if let Some((other, _)) = all.next() {
-        return Err(format!("`[service]` has `{name}` and `{other}`; a fleet elects by one"));
+        return Err(Wrong(format!("`[service]` has `{name}` and `{other}`; a fleet elects by one")));
     }
     let server = Server::ALL.into_iter().find(|server| server.name() == name).ok_or_else(|| {
-        format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", "))
+        Wrong(format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", ")))
     })?;
     let address = address(given.address)?;
     let members = given.members.unwrap_or(1);
@@ -75,5 +82,5 @@ pub fn read(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String>
         (_, 3 | 5) => return Ok(Some(Service { server, address, members })),
         _ => format!("`members` is {members}: {name} has 1, 3 or 5, of which a majority elects"),
     };
-    Err(format!("`[service] {name}`: {why}"))
+    Err(Wrong(format!("`[service] {name}`: {why}")))
 }
