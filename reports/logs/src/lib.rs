@@ -51,6 +51,7 @@ mod source;
 mod spans;
 mod spare;
 mod surveyed;
+mod tail;
 mod text;
 mod times;
 mod tokens;
@@ -68,6 +69,7 @@ pub use options::Options;
 pub use preset::{ALL as PRESETS, Message, Preset, Says, find as preset};
 pub use reports::{Judgement, Verdict};
 pub use source::Format;
+pub use tail::Tail;
 pub use values::Unit;
 
 #[cfg(test)]

@@ -23,6 +23,13 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
     }
     let cells: Vec<&str> = line.split([',', ';', '\t', '|']).map(|cell| cell.trim().trim_matches('"')).collect();
     let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    if ["NAME", "HOLDER", "AGE"].iter().all(|name| columns.contains(name)) {
+        return Some(
+            "is the table of `kubectl get lease`, which says neither when a lease was taken nor until when; record Leases with \
+             `kubectl get lease -o yaml --watch`"
+                .to_owned(),
+        );
+    }
     if cells.len() == 1 && columns.len() > 2 && columns.iter().all(|cell| is_name(cell)) {
         return Some(
             "has columns that are padded with spaces; run `sed -E 's/ {2,}/\\t/g' FILE | fencepost check - --delimiter tab` with \

@@ -5,6 +5,7 @@
 //! history, which the judge of all other runs judges.
 
 mod audit;
+mod clock;
 mod ear;
 mod file;
 mod fill;
@@ -48,6 +49,11 @@ pub async fn set_up(file: &File, keeper: &Path, tools: &Path) -> Result<(), Fail
         Some(0) => Ok(()),
         _ => Err(Failed::Unplayable(format!("`setup` failed: {shown}\n{}", kept::last_lines(&output, 8)))),
     }
+}
+
+/// Why the clocks of this fleet cannot be moved, as far as its command tells once its setup has run.
+pub fn unmovable(file: &File, tools: &Path) -> Option<String> {
+    clock::unmovable(file, tools)
 }
 
 /// Plays a plan on the fleet of `file`, and leaves its history in the run's folder.

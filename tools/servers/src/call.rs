@@ -161,7 +161,7 @@ pub(crate) fn zookeeper_java(jar: &Path, data: &Path) -> Vec<String> {
 
 /// A `consul` server at these addresses, with its data below `data`, and production timings.
 pub(crate) fn consul_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {
-    let Place { client, peer, second } = places[member];
+    let Place { client, peer, second, .. } = places[member];
     let node = format!("consul-{member}");
     let mut arguments = strings(["agent", "-server", "-node", &node, "-log-level", "info"]);
     arguments.extend(strings(["-bootstrap-expect", &places.len().to_string(), "-retry-interval", "1s"]));

@@ -5,14 +5,16 @@
 
 mod kind;
 pub(crate) mod relay;
+mod roster;
 pub(crate) mod sockets;
 
 use crate::{
-    folder::{Folder, free_address, free_port},
+    folder::{Folder, free_address},
     process::{Process, eventually},
 };
 pub use kind::Kind;
 use relay::{Relay, Wall};
+pub use roster::Roster;
 pub use sockets::MEMBERS;
 use sockets::Place;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -54,7 +56,8 @@ impl Members {
             folder,
         };
         for member in 0..MEMBERS {
-            members.kind.prepare(member, &members.places, members.folder.path());
+            let prepared = members.kind.prepare(member, &members.places, members.folder.path());
+            prepared.expect("temporary files can be written");
             let process = members.begin(member);
             members.processes.push(process);
         }
@@ -157,10 +160,7 @@ impl Members {
 
 /// The members' addresses, and the relays in front of them; `None` if a port was taken.
 fn between(kind: &Kind, wall: &Arc<Wall>) -> Option<(Vec<Place>, Vec<Relay>)> {
-    let port = || free_port().ok();
-    let places: Vec<Place> = (0..MEMBERS)
-        .map(|_| Some(Place { client: SocketAddr::from(([127, 0, 0, 1], port()?)), peer: port()?, second: port()? }))
-        .collect::<Option<_>>()?;
+    let places: Vec<Place> = (0..MEMBERS).map(|_| Place::free(true).ok()).collect::<Option<_>>()?;
     let second: Vec<u16> = places.iter().map(|place| place.second).collect();
     let mut relays = Vec::new();
     for (member, place) in places.iter().enumerate() {

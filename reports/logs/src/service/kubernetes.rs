@@ -3,7 +3,10 @@
 //! A Lease that names a holder is a grant until `renewTime` plus `leaseDurationSeconds`; one without a holder ends it.
 //! `leaseTransitions` is the token. A deletion ends no grant: the holder does not hear of it.
 //!
-//! **Source.** client-go's tools/leaderelection; the API reference of coordination.k8s.io/v1.
+//! Before there were Leases, client-go kept the same record in an annotation of a ConfigMap or an Endpoints object, with whole seconds.
+//!
+//! **Source.** client-go's tools/leaderelection, and its resourcelock/interface.go for the annotation; the API reference of
+//! coordination.k8s.io/v1.
 
 use super::{
     super::{
@@ -21,6 +24,11 @@ use std::{
 };
 
 pub const CALLED: &str = "Leases or Events of Kubernetes";
+
+/// The annotation that holds client-go's record.
+const RECORD: &str = "metadata.annotations.control-plane.alpha.kubernetes.io/leader";
+/// How far apart two times are that look the same in whole seconds.
+const WHOLE_SECOND_NS: u64 = 999_999_999;
 
 type Fields = Map<String, Value>;
 type Wrong = (u64, String);
@@ -41,6 +49,7 @@ pub fn is_record((_, fields): &Row) -> bool {
     match text(fields, "kind") {
         Some("Lease") => text(fields, "apiVersion").is_some_and(|api| api.starts_with("coordination.k8s.io/")),
         Some("Event") => text(fields, "reason") == Some("LeaderElection"),
+        Some("ConfigMap" | "Endpoints") => text(fields, RECORD).is_some(),
         _ => false,
     }
 }
@@ -51,9 +60,31 @@ fn is_heartbeat(fields: &Fields) -> bool {
         || object(fields, "metadata.labels.apiserver.kubernetes.io/identity").is_some()
 }
 
+/// The Lease that the record of another object would be, and what that is.
+fn of_record(line: u64, fields: &Fields) -> Result<Option<(Fields, &str)>, Wrong> {
+    let (Some(kind), Some(record)) = (text(fields, "kind").filter(|kind| *kind != "Lease"), text(fields, RECORD))
+    else {
+        return Ok(None);
+    };
+    let record: Fields = serde_json::from_str(record).map_err(|_| {
+        (line, format!("is of the kind {kind}, and its record of the leader is no JSON; is the file cut off?"))
+    })?;
+    let mut lease = Fields::new();
+    for name in ["metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion"] {
+        lease.extend(object(fields, name).map(|value| (name.to_owned(), value.clone())));
+    }
+    for (name, value) in record {
+        let name = if name == "leaderTransitions" { "leaseTransitions" } else { &name };
+        lease.insert(format!("spec.{name}"), value);
+    }
+    Ok(Some((lease, kind)))
+}
+
 /// A Lease as it was at one version.
 struct Lease {
     line: u64,
+    /// Whether its times are whole seconds.
+    whole_seconds: bool,
     /// `uid`, which another Lease of that name does not have.
     uid: String,
     /// `resourceVersion`, which rises with every change.
@@ -93,6 +124,7 @@ impl Lease {
         }
         Ok(Lease {
             line,
+            whole_seconds: false,
             uid: text(fields, "metadata.uid").unwrap_or_default().to_owned(),
             version: text(fields, "metadata.resourceVersion").and_then(|version| version.parse().ok()),
             holder,
@@ -128,16 +160,19 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
             events.extend(event(line, fields)?);
             continue;
         }
+        let record = of_record(line, fields)?;
+        let fields = record.as_ref().map_or(fields, |(lease, _)| lease);
         let name = text(fields, "metadata.name")
             .ok_or((line, "is a Lease without a name; is the file cut off?".to_owned()))?;
         let name = named(text(fields, "metadata.namespace"), name);
-        let lease = Lease::read(line, &name, fields)?;
+        let name = record.as_ref().map_or(name.clone(), |(_, kind)| format!("{name} ({kind})"));
+        let lease = Lease { whole_seconds: record.is_some(), ..Lease::read(line, &name, fields)? };
         leases.entry(name).or_default().push(lease);
     }
     if leases.is_empty() {
         return Ok(events);
     }
-    // Events tell the same, in whole seconds.
+    // Events tell the same.
     let mut seen = seen.borrow_mut();
     seen.others += events.len() as u64;
     let mut lines = Vec::new();
@@ -163,7 +198,8 @@ fn read(rows: Rows, skew_ns: u64, seen: &RefCell<Seen>) -> Result<Vec<Line>, Wro
         if let Some(why) = gaps(&all) {
             seen.doubt(format!("{why} of {name}; record all of them, with `kubectl get lease -o yaml --watch`"));
         }
-        grants(&name, &all, skew_ns, &mut seen, &mut lines);
+        let apart_ns = if all.iter().any(|lease| lease.whole_seconds) { WHOLE_SECOND_NS } else { 0 };
+        grants(&name, &all, skew_ns.max(apart_ns), &mut seen, &mut lines);
     }
     Ok(lines)
 }

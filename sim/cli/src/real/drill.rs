@@ -50,6 +50,8 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     let keeper = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     let _alone = Alone::in_folder(&folder)?;
     until_asked(async { Ok(drill::set_up(&file, &keeper, &tools).await?) })?;
+    // The setup may have built the program.
+    let scenarios = movable(scenarios, args, &file, &tools)?;
     let seeds = (0..args.times).map(|nth| args.seed.wrapping_add(nth));
     let plans: Vec<Plan> =
         scenarios.iter().flat_map(|scenario| seeds.clone().map(|seed| Plan::draw(*scenario, seed))).collect();
@@ -59,6 +61,12 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
         let at = folder.join(plan.scenario.name()).join(plan.seed.to_string());
         show.banner(&format!("{} seed {}: {}", plan.scenario.name(), plan.seed, plan.scenario.about()));
         let run = play(&file, plan, Places { keeper: keeper.clone(), folder: at, tools: tools.clone() })?;
+        if args.scenarios.is_empty() && run.drilled.unasked && run.judged.judgement.verdict == Verdict::Vacuous {
+            // Nothing is wrong with a fleet that does not look at clocks.
+            let why = run.drilled.doubt.as_deref().unwrap_or_default();
+            show.banner(&format!("{} is left out: {why}", run.plan.scenario.name()));
+            continue;
+        }
         if !alone && !args.show.json {
             print(&row(&run));
         }
@@ -83,6 +91,21 @@ fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
         }
     }
     Ok(Scenario::ALL.into_iter().filter(|scenario| scenario.impossible(file).is_none()).collect())
+}
+
+/// Without those that move clocks, if clocks cannot be moved.
+fn movable(scenarios: Vec<Scenario>, args: &DrillArgs, file: &File, tools: &Path) -> Result<Vec<Scenario>, Stop> {
+    let moves = |scenario: &Scenario| scenario.clock(0).is_some();
+    let Some(first) = scenarios.iter().find(|scenario| moves(scenario)) else { return Ok(scenarios) };
+    let Some(why) = drill::unmovable(file, tools) else { return Ok(scenarios) };
+    if !args.scenarios.is_empty() {
+        return Err(Stop::usage(format!("`{}` cannot be played: {why}", first.name())));
+    }
+    let show = Show::from(&args.show);
+    for scenario in scenarios.iter().filter(|scenario| moves(scenario)) {
+        show.banner(&format!("{} is left out: {why}", scenario.name()));
+    }
+    Ok(scenarios.into_iter().filter(|scenario| !moves(scenario)).collect())
 }
 
 /// Listens as the file says.

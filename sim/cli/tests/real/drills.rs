@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn example(name: &str, file: &str) -> PathBuf {
+pub fn example(name: &str, file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/drills").join(name).join(file)
 }
 
 /// The exit code and the report of one drill.
-fn drilled(file: &Path, scenario: &str, folder: &Folder) -> (Option<i32>, String) {
+pub fn drilled(file: &Path, scenario: &str, folder: &Folder) -> (Option<i32>, String) {
     let (file, to) = (file.to_str().expect("a name"), folder.file("drill"));
     // It takes longer than other commands may.
     let done = program().args(["drill", file, scenario, "--dir", &to]).output().expect("it starts");
@@ -115,7 +115,7 @@ fn two_that_lead_at_once_are_found_though_nothing_goes_wrong() {
 }
 
 /// It checks its lock, says so, and works for a moment before it writes.
-const CHECKS_FIRST: &str = r#"
+pub const CHECKS_FIRST: &str = r#"
 ask() { redis-cli -p {redis.port} "$@"; }
 while :; do
   if [ "$(ask SET lock {node} NX PX 1000)" = OK ]; then

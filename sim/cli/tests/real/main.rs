@@ -7,6 +7,7 @@ mod chaos;
 mod cli;
 mod cluster;
 mod common;
+mod drill_faults;
 mod drills;
 mod full_disk;
 mod hostile;

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/clientv3"
@@ -23,7 +24,7 @@ var (
 
 func main() {
 	flag.Parse()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{*etcd}, DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(*etcd, ","), DialTimeout: 5 * time.Second})
 	if err != nil {
 		panic(err)
 	}

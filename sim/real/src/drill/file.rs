@@ -1,11 +1,13 @@
 //! A drill's file: whose processes, on which service and store, and how their logs say who leads.
 
 mod raw;
+mod service;
 
 use super::fill::{self, Command};
 use crate::error::Failed;
-use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, RawServer, Several, Words};
+use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, Several, Words};
 use scenarios::units::{self, Unread};
+pub use service::{Server, Service};
 use std::{
     collections::BTreeMap,
     fs,
@@ -47,37 +49,10 @@ pub struct Fleet {
     pub within: Duration,
 }
 
-/// A kind of server that a drill starts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Server {
-    Consul,
-    Etcd,
-    Postgres,
-    Redis,
-    Zookeeper,
-}
-
-impl Server {
-    const ALL: [Server; 5] = [Server::Consul, Server::Etcd, Server::Postgres, Server::Redis, Server::Zookeeper];
-
-    /// Its name in the file, and in braces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Server::Consul => "consul",
-            Server::Etcd => "etcd",
-            Server::Postgres => "postgres",
-            Server::Redis => "redis",
-            Server::Zookeeper => "zookeeper",
-        }
+impl Fleet {
+    pub fn lease_ms(&self) -> i64 {
+        i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
     }
-}
-
-/// The coordination service.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Service {
-    pub server: Server,
-    /// Of a running one, which is never killed; otherwise one is started.
-    pub address: Option<SocketAddr>,
 }
 
 /// What the leader writes to, and how it is known what was accepted.
@@ -135,6 +110,8 @@ impl Store {
 /// How the members' output says who leads; as the options of `check`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LogWords {
+    /// Where a member writes it, with names in braces; otherwise its output is its log.
+    pub file: Option<String>,
     pub preset: Option<String>,
     pub elected: Vec<String>,
     pub deposed: Vec<String>,
@@ -170,7 +147,7 @@ impl File {
     fn parse(text: &str, folder: PathBuf, name: String) -> Result<File, String> {
         let raw: Raw = toml::from_str(text).map_err(|e| sentence(&e, text))?;
         let file = File {
-            service: service(raw.service)?,
+            service: service::read(raw.service).map_err(|why| why.to_string())?,
             store: store(raw.store, &folder)?,
             log: log(raw.log)?,
             load: raw.load.map(load).transpose()?,
@@ -193,19 +170,52 @@ impl File {
     }
 
     /// The names in braces that its texts may use.
-    fn names(&self) -> Vec<&'static str> {
-        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()];
-        let service = self.service.iter().flat_map(|service| ["service", service.server.name()]);
-        own.into_iter().chain(service).collect()
+    fn names(&self) -> Vec<String> {
+        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()].map(str::to_owned);
+        let service =
+            self.service.iter().flat_map(|service| ["service", service.server.name()].map(|name| (name, service)));
+        let all = service.flat_map(|(name, service)| {
+            let members =
+                (1..=service.members).filter(|_| service.members > 1).map(move |member| format!("{name}.{member}"));
+            std::iter::once(name.to_owned()).chain(members)
+        });
+        own.into_iter().chain(all).collect()
+    }
+
+    /// Whether a text asks for the host or the port of a service that has several.
+    fn asks_for_one_of_several(&self, text: &str) -> Result<(), String> {
+        let Some(service) = self.service.filter(|service| service.members > 1) else { return Ok(()) };
+        let parts =
+            ["service", service.server.name()].map(|name| [format!("{{{name}.host}}"), format!("{{{name}.port}}")]);
+        match parts.as_flattened().iter().find(|part| text.contains(*part)) {
+            None => Ok(()),
+            Some(part) => {
+                let one = part.replacen('.', ".1.", 1);
+                Err(format!(
+                    "`{text}` names {part}, and the service has {} members; {one} is one of them",
+                    service.members
+                ))
+            }
+        }
     }
 
     fn check(&self) -> Result<(), String> {
         let (names, say) = (self.names(), |why: Unread| why.to_string());
         for text in self.fleet.command.words().chain(self.fleet.environment.values()) {
             fill::check(text, &names).map_err(say)?;
+            self.asks_for_one_of_several(text)?;
         }
         for text in self.fleet.setup.iter().flat_map(Command::words) {
             fill::check(text, &["dir", "tools"]).map_err(say)?;
+        }
+        if let Some(file) = &self.log.file {
+            fill::check(file, &["node", "number", "port", "dir", "data", "tools"]).map_err(say)?;
+            let is_own = ["{node}", "{number}", "{port}", "{data}"].iter().any(|name| file.contains(name));
+            if !is_own {
+                return Err(format!(
+                    "`[log] file` is `{file}` for all members; name one of each, such as {{data}}/service.log"
+                ));
+            }
         }
         if let Some(load) = &self.load {
             fill::check(&load.url, &["leader", "port", "node"]).map_err(say)?;
@@ -252,19 +262,7 @@ fn command(words: Words) -> Result<Command, String> {
 }
 
 fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
-    text.map(|text| crate::director::resolve_address(&text)).transpose().map_err(|why| why.to_string())
-}
-
-fn service(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, String> {
-    let mut all = raw.into_iter();
-    let Some((name, given)) = all.next() else { return Ok(None) };
-    if let Some((other, _)) = all.next() {
-        return Err(format!("`[service]` has `{name}` and `{other}`; a fleet elects by one"));
-    }
-    let server = Server::ALL.into_iter().find(|server| server.name() == name).ok_or_else(|| {
-        format!("there is no service `{name}`; there are {}", Server::ALL.map(Server::name).join(", "))
-    })?;
-    Ok(Some(Service { server, address: address(given.address)? }))
+    service::address(text).map_err(|why| why.to_string())
 }
 
 fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
@@ -303,7 +301,11 @@ fn log(raw: RawLog) -> Result<LogWords, String> {
         return Err("`[log]` lacks `deposed`, what a member says when it has stopped leading; `deposed = []` if its process ends then"
             .to_owned());
     }
+    if raw.file.as_ref().is_some_and(|file| file.trim().is_empty()) {
+        return Err("`[log] file` is empty".to_owned());
+    }
     Ok(LogWords {
+        file: raw.file,
         preset: raw.preset,
         elected: Several::all(raw.elected),
         deposed: Several::all(raw.deposed),

@@ -59,7 +59,9 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
         let start = from + text[from..].find('{')?;
         let end = text[start..].find('}').map(|end| start + end)?;
         let name = &text[start + 1..end];
-        if !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'.') {
+        let is_word = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'.';
+        // `{3}` is a repetition in somebody's pattern.
+        if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(is_word) {
             return Some((&text[..start], name, &text[end + 1..]));
         }
         from = start + 1;
@@ -70,12 +72,12 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
 ///
 /// # Errors
 /// A sentence about the first one that is not.
-pub fn check(text: &str, known: &[&str]) -> Result<(), Unread> {
+pub fn check(text: &str, known: &[impl AsRef<str>]) -> Result<(), Unread> {
     let mut rest = text;
     while let Some((_, name, after)) = next(rest) {
         let base = name.strip_suffix(".host").or(name.strip_suffix(".port")).unwrap_or(name);
-        if !known.contains(&base) {
-            let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
+        if !known.iter().any(|name| name.as_ref() == base) {
+            let known: Vec<String> = known.iter().map(|name| format!("{{{}}}", name.as_ref())).collect();
             return Err(Unread::of(
                 text,
                 format!("names {{{name}}}, which is not known here; there are {}", known.join(", ")),
@@ -95,6 +97,8 @@ mod tests {
         let mut values = Values::default();
         values.set("node", "n1");
         values.set("etcd", "127.0.0.1:2379");
+        values.set("etcd.2", "127.0.0.1:2381");
+        assert_eq!(values.fill("{etcd.2} [a-z]{3}"), "127.0.0.1:2381 [a-z]{3}");
         assert_eq!(values.fill("--id={node} {etcd}/x {{node}}"), "--id=n1 127.0.0.1:2379/x {n1}");
         assert_eq!(values.fill("{\"node\": \"{node}\"} ${HOME} {other} {"), "{\"node\": \"n1\"} ${HOME} {other} {");
     }

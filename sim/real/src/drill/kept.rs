@@ -2,6 +2,7 @@
 //! whatever it keeps.
 
 use crate::{error::Failed, leash, tree};
+use logs::Tail;
 use protocols_real::log::true_time_us;
 use rustix::process::Signal;
 use std::{
@@ -16,10 +17,16 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, ChildStdin, Command},
+    task::AbortHandle,
 };
 
 /// The longest line that is listened to, in bytes; longer ones are cut.
 const LINE_MAX: usize = 16 * 1024;
+
+/// How often a file is looked at.
+const LOOKS: Duration = Duration::from_millis(10);
+/// The most that is read of one file at once, in bytes.
+const TURN_MAX: usize = 16 * 1024 * 1024;
 
 /// Is told each line of a process's output; false once nobody listens.
 pub type Listener = Arc<dyn Fn(Line) -> bool + Send + Sync>;
@@ -120,7 +127,49 @@ fn passed(line: &mut Vec<u8>, lines: &Listener) -> bool {
     lines(Line { t_us: true_time_us(), text })
 }
 
+/// A file that a member writes, which is followed until this is dropped.
+#[derive(Debug)]
+pub struct Followed {
+    pub path: PathBuf,
+    task: AbortHandle,
+}
+
+impl Followed {
+    /// What it has now is of an earlier run, and is left out.
+    pub fn start(path: PathBuf, lines: Listener) -> Followed {
+        let tail = Tail::at_end(&path).ok();
+        let task = tokio::spawn(follow(path.clone(), tail, lines)).abort_handle();
+        Followed { path, task }
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn follow(path: PathBuf, mut tail: Option<Tail>, lines: Listener) {
+    let mut look = tokio::time::interval(LOOKS);
+    loop {
+        look.tick().await;
+        tail = tail.or_else(|| Tail::open(&path).ok());
+        // What cannot be read now may be readable again.
+        let added = tail.as_mut().and_then(|tail| tail.lines(TURN_MAX).ok()).unwrap_or_default();
+        for line in added.split_inclusive(|byte| *byte == b'\n') {
+            if !passed(&mut line[..line.len().min(LINE_MAX)].to_vec(), &lines) {
+                return;
+            }
+        }
+    }
+}
+
 impl Kept {
+    /// The process that has started all others.
+    pub fn root(&self) -> i32 {
+        self.pid
+    }
+
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.keeper.try_wait(), Ok(None))
     }

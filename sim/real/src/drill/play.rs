@@ -1,8 +1,11 @@
 //! Plays a drill's plan, and notes what happens.
 
+mod clocks;
 mod run;
+mod service;
 
 use super::{
+    clock::Unnoticed,
     ear::{Ear, Said},
     file::{File, Store},
     kept::last_lines,
@@ -30,9 +33,6 @@ const OVERLAP: Duration = Duration::from_secs(2);
 const UNHEARD: Duration = Duration::from_secs(10);
 /// How long everybody is watched after the last fault.
 const SETTLES: Duration = Duration::from_secs(4);
-/// How long the service is down.
-const RESTARTS_AFTER: Duration = Duration::from_secs(2);
-
 /// What came of a drill.
 pub struct Drilled {
     /// The run's history.
@@ -44,6 +44,8 @@ pub struct Drilled {
     pub held: Option<Held>,
     /// Why it shows nothing, if it shows no violation.
     pub doubt: Option<String>,
+    /// A clock was moved that no process has looked at: such a fleet has no clock that can be wrong.
+    pub unasked: bool,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -62,7 +64,7 @@ pub enum Held {
 
 /// Plays `plan`; see [`super::drill`].
 pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result<Drilled, Failed> {
-    let (stage, heard) = Stage::start(file, places).await?;
+    let (stage, heard) = Stage::start(file, plan.scenario, places).await?;
     let folder = &places.folder;
     let watch = Watch::start(folder).map_err(Failed::cannot(format!("write into {}", folder.display())))?;
     let start_us = true_time_us();
@@ -74,15 +76,17 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     stage.end().await;
-    let Struck { held, replaced } = struck?;
+    let Struck { held, replaced, unnoticed } = struck?;
     let facts = Facts { file, plan, names, start_us };
     let history = folder.join("history.jsonl");
     let doubt = story::write(&facts, notes, held == Some(Held::Refused), &history)?;
     let unjudged = unjudged.map(|command| {
         format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
     });
-    let doubt = of_the_fault(plan.scenario, held, replaced).map(str::to_owned).or(doubt).or(unjudged);
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt })
+    let unasked = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unasked);
+    let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
+    let doubt = unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged);
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unasked })
 }
 
 /// Why the fault shows nothing.
@@ -102,10 +106,13 @@ struct Struck {
     held: Option<Held>,
     /// Another member has written meanwhile.
     replaced: bool,
+    /// Why the fault was none.
+    unnoticed: Option<Unnoticed>,
 }
 
 impl Run<'_> {
     async fn whole(&mut self, plan: &Plan) -> Result<Struck, Failed> {
+        self.note_skew(plan.scenario);
         for index in 0..self.stage.members.len() {
             self.stage.start_member(index)?;
             self.note(Note::Node(index, NodeState::Up));
@@ -181,8 +188,18 @@ impl Run<'_> {
                 self.service_restarts().await?;
                 false
             }
+            Scenario::ClockStep => {
+                return Ok(Struck { unnoticed: self.clock_steps(leader).await?, ..Struck::default() });
+            }
+            Scenario::ClockSkew => return Ok(Struck { unnoticed: self.clocks_differ().await?, ..Struck::default() }),
+            Scenario::ServiceLeaderRestart => {
+                let led_anew = self.service_leader_restarts().await?;
+                let why = "no other member of the service led".to_owned();
+                let unnoticed = (!led_anew).then_some(Unnoticed { why, unasked: false });
+                return Ok(Struck { unnoticed, ..Struck::default() });
+            }
         };
-        Ok(Struck { held: None, replaced })
+        Ok(Struck { replaced, ..Struck::default() })
     }
 
     /// The leader is asked to end, and left to do so for a lease after another one has written.
@@ -196,23 +213,6 @@ impl Run<'_> {
         self.kill(leader).await;
         self.start_again(leader)?;
         Ok(replaced)
-    }
-
-    async fn service_restarts(&mut self) -> Result<(), Failed> {
-        let number = self.stage.members.len();
-        let fault = Fault::Kill { node: Who::Service, restart_after_ms: None };
-        self.begin(&fault, Phase::Once, &[number]);
-        if let Some(service) = &mut self.stage.service {
-            service.kill().await;
-        }
-        self.note(Note::Node(number, NodeState::Down));
-        self.wait(RESTARTS_AFTER).await?;
-        if let Some(service) = &mut self.stage.service {
-            service.restart().await?;
-        }
-        self.note(Note::Node(number, NodeState::Up));
-        self.rows.iter_mut().for_each(|rows| *rows = 0);
-        self.until(self.file.fleet.within, |run| run.rows.iter().any(|rows| *rows > 0)).await.map(drop)
     }
 
     fn isolation(&self, on: Who) -> Fault {
@@ -236,7 +236,7 @@ impl Run<'_> {
         let caught = |run: &Run| run.arm.as_ref().is_some_and(|arm| arm.held.is_some());
         if !self.until(self.file.fleet.within, caught).await? {
             self.arm = None;
-            return Ok(Struck { held: Some(Held::NoWrite), replaced: false });
+            return Ok(Struck { held: Some(Held::NoWrite), ..Struck::default() });
         }
         let wire = Fault::Partition { from: vec![on.clone()], to: vec![Who::Store], one_way: true, for_ms: None };
         let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
@@ -284,7 +284,7 @@ impl Run<'_> {
             }
             (true, false) => Held::Unknown,
         };
-        Ok(Struck { held: Some(held), replaced })
+        Ok(Struck { held: Some(held), replaced, unnoticed: None })
     }
 
     /// Waits until another member than `struck` has written, as long as the fleet may take.
@@ -319,10 +319,10 @@ impl Run<'_> {
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
         let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();
-        Failed::Unplayable(format!(
-            "the fleet has not begun: {why}; {} ends with\n{}",
-            log.display(),
-            last_lines(log, 8)
-        ))
+        let ends = match last_lines(log, 8) {
+            none if none.is_empty() => "has nothing".to_owned(),
+            lines => format!("ends with\n{lines}"),
+        };
+        Failed::Unplayable(format!("the fleet has not begun: {why}; {} {ends}", log.display()))
     }
 }

@@ -12,6 +12,8 @@ use serde::Serialize;
 const WORKS_MS: (u64, u64) = (1_000, 4_000);
 /// Which of the leader's next writes is held back, at most.
 const NTH_MAX: u64 = 5;
+/// How far a clock is off, in leases.
+pub const OFF_LEASES: i64 = 2;
 
 /// What is done to a fleet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -26,10 +28,13 @@ pub enum Scenario {
     IsolateLeader,
     LateWrite,
     ServiceRestart,
+    ServiceLeaderRestart,
+    ClockStep,
+    ClockSkew,
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 9] = [
+    pub const ALL: [Scenario; 12] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
@@ -39,6 +44,9 @@ impl Scenario {
         Scenario::IsolateLeader,
         Scenario::LateWrite,
         Scenario::ServiceRestart,
+        Scenario::ServiceLeaderRestart,
+        Scenario::ClockStep,
+        Scenario::ClockSkew,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -52,6 +60,9 @@ impl Scenario {
             Scenario::IsolateLeader => "isolate-leader",
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
+            Scenario::ServiceLeaderRestart => "service-leader-restart",
+            Scenario::ClockStep => "clock-step",
+            Scenario::ClockSkew => "clock-skew",
         }
     }
 
@@ -78,6 +89,15 @@ impl Scenario {
                  written."
             }
             Scenario::ServiceRestart => "The service is killed, and started again two seconds later, with its data.",
+            Scenario::ServiceLeaderRestart => {
+                "The member that leads the service is killed, and started again two seconds later, with its data."
+            }
+            Scenario::ClockStep => {
+                "The leader's clock jumps two leases ahead, two leases later to two leases behind, and then it is right again."
+            }
+            Scenario::ClockSkew => {
+                "The second member's clock is two leases ahead from the start, and the third's two leases behind."
+            }
         }
     }
 
@@ -92,8 +112,10 @@ impl Scenario {
     /// Why it cannot be played on this fleet.
     pub fn impossible(self, file: &File) -> Option<&'static str> {
         match (self, &file.service) {
-            (Scenario::IsolateLeader | Scenario::LateWrite | Scenario::ServiceRestart, None) => {
-                Some("the fleet has no `[service]`")
+            (Scenario::IsolateLeader | Scenario::LateWrite, None)
+            | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart, None) => Some("the fleet has no `[service]`"),
+            (Scenario::ServiceLeaderRestart, Some(service)) if service.members == 1 => {
+                Some("the service has one member")
             }
             (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {
@@ -106,6 +128,16 @@ impl Scenario {
         }
     }
 
+    /// By how many leases a member's clock is off from the start; `None` if clocks are the machine's.
+    pub const fn clock(self, member: usize) -> Option<i64> {
+        match (self, member % 3) {
+            (Scenario::ClockStep, _) | (Scenario::ClockSkew, 0) => Some(0),
+            (Scenario::ClockSkew, 1) => Some(OFF_LEASES),
+            (Scenario::ClockSkew, _) => Some(-OFF_LEASES),
+            _ => None,
+        }
+    }
+
     /// Whether a write is held back.
     pub const fn holds(self) -> bool {
         matches!(self, Scenario::GcPause | Scenario::LateWrite)
@@ -113,7 +145,11 @@ impl Scenario {
 
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
-        !matches!(self, Scenario::Steady | Scenario::ServiceRestart)
+        match self {
+            Scenario::Steady | Scenario::ServiceRestart | Scenario::ServiceLeaderRestart => false,
+            Scenario::ClockStep | Scenario::ClockSkew => false,
+            _ => true,
+        }
     }
 }
 

@@ -2,21 +2,30 @@
 
 use super::{
     audit::postgres::USER,
-    file::Server,
+    file::{self, Server},
     kept::{Kept, Recipe},
 };
 use crate::{error::Failed, process::free_address};
+use ::servers::members::{Kind, Roster};
 use std::{
     collections::BTreeMap,
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpStream, time::sleep};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep},
+};
 
 /// How long a server may take to listen.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How long the members of a service may take to elect one of them, on a loaded machine.
+const ELECTED_WITHIN: Duration = Duration::from_secs(60);
+/// How often they are asked which of them leads.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
 
 /// A server, which may be killed and started again at its address.
 pub struct Started {
@@ -34,12 +43,106 @@ pub async fn start(server: Server, keeper: &Path, folder: &Path) -> Result<Start
     fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
     let (program, arguments) = call(server, address, &data)?;
     let words = std::iter::once(program.display().to_string()).chain(arguments).collect();
-    let output = folder.join(format!("{}.log", server.name()));
-    let environment = BTreeMap::new();
-    let recipe = Recipe { keeper: keeper.to_owned(), words, environment, folder: data, output };
-    let mut started = Started { address, process: recipe.start(None)?, recipe };
+    let mut started = Started::new(address, words, keeper, data, folder.join(format!("{}.log", server.name())))?;
     started.listens().await?;
     Ok(started)
+}
+
+/// The coordination service: one server, or several that elect one of them.
+pub struct Service {
+    pub members: Vec<Started>,
+    /// `None` if there is one.
+    roster: Option<Arc<Roster>>,
+}
+
+impl Service {
+    /// Starts all of it, and waits until it can be used.
+    ///
+    /// # Errors
+    /// It is not installed, or does not listen or elect in time.
+    pub async fn start(given: &file::Service, keeper: &Path, folder: &Path) -> Result<Service, Failed> {
+        if given.members == 1 {
+            return Ok(Service { members: vec![start(given.server, keeper, folder).await?], roster: None });
+        }
+        let roster = Roster::new(kind(given.server)?, usize::from(given.members));
+        let roster = Arc::new(roster.map_err(Failed::cannot("find free ports"))?);
+        let (name, mut members) = (given.server.name(), Vec::new());
+        let data = folder.join(name);
+        for (member, address) in roster.clients().into_iter().enumerate() {
+            let words =
+                roster.words(member, &data).map_err(Failed::cannot(format!("write into {}", data.display())))?;
+            let (own, log) = (data.join(member.to_string()), folder.join(format!("{name}-{}.log", member + 1)));
+            members.push(Started::new(address, words, keeper, own, log)?);
+        }
+        let mut service = Service { members, roster: Some(roster) };
+        service.is_ready().await?;
+        Ok(service)
+    }
+
+    /// Where clients find its members.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.members.iter().map(|member| member.address).collect()
+    }
+
+    /// Kills all members; their data stays.
+    pub async fn kill(&mut self) {
+        for member in &mut self.members {
+            member.kill().await;
+        }
+    }
+
+    /// Starts all members again after a kill, with their data, and waits until the service can be used.
+    ///
+    /// # Errors
+    /// It does not listen or elect in time.
+    pub async fn restart(&mut self) -> Result<(), Failed> {
+        for member in &mut self.members {
+            member.process = member.recipe.start(None)?;
+        }
+        self.is_ready().await
+    }
+
+    async fn is_ready(&mut self) -> Result<(), Failed> {
+        for member in &mut self.members {
+            member.listens().await?;
+        }
+        let log = self.members.first().map(|member| member.recipe.output.display().to_string()).unwrap_or_default();
+        let since = Instant::now();
+        while self.roster.is_some() && self.leader().await.is_none() {
+            if since.elapsed() > ELECTED_WITHIN {
+                let within = ELECTED_WITHIN.as_secs();
+                return Err(Failed::Harness(format!("no member of the service leads after {within} s; see {log}")));
+            }
+            sleep(ASKED_EVERY).await;
+        }
+        Ok(())
+    }
+
+    /// The member that leads the others; `None` if none does at the moment, or if there is one member.
+    pub async fn leader(&self) -> Option<usize> {
+        let roster = self.roster.clone()?;
+        tokio::task::spawn_blocking(move || roster.leader()).await.ok().flatten()
+    }
+}
+
+/// How the members of a service are started.
+fn kind(server: Server) -> Result<Kind, Failed> {
+    let none =
+        |what: &str| Failed::NoService(format!("{what}, or leave `members` out and give the address of a running one"));
+    let find = |program: &str, package: &str| {
+        ::servers::look(program)
+            .ok_or_else(|| none(&format!("`{program}` is not installed: `apt-get install {package}`")))
+    };
+    match server {
+        Server::Etcd => Ok(Kind::Etcd(find("etcd", "etcd-server")?)),
+        Server::Consul => Ok(Kind::Consul(find("consul", "consul")?)),
+        Server::Zookeeper => ::servers::zookeeper_jar()
+            .map(Kind::Zookeeper)
+            .ok_or_else(|| none("ZooKeeper is not installed: `apt-get install zookeeper default-jre-headless`")),
+        Server::Postgres | Server::Redis => {
+            Err(Failed::Unplayable(format!("`{}` is started with one member", server.name())))
+        }
+    }
 }
 
 fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Vec<String>), Failed> {
@@ -69,6 +172,17 @@ fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Ve
 }
 
 impl Started {
+    fn new(
+        address: SocketAddr,
+        words: Vec<String>,
+        keeper: &Path,
+        folder: PathBuf,
+        output: PathBuf,
+    ) -> Result<Started, Failed> {
+        let recipe = Recipe { keeper: keeper.to_owned(), words, environment: BTreeMap::new(), folder, output };
+        Ok(Started { address, process: recipe.start(None)?, recipe })
+    }
+
     /// The folder of its program, which may have the tools that scripts call.
     pub fn programs(&self) -> Option<&Path> {
         Path::new(self.recipe.words.first()?).parent()

@@ -2,10 +2,12 @@
 
 use super::{
     audit::{self, Told, redis::Scripts},
+    clock::{self, Clock, Unnoticed},
     file::{File, Server, Store},
     fill::Values,
-    kept::{Kept, Line, Recipe},
-    servers::{self, Started},
+    kept::{Followed, Kept, Line, Listener, Recipe},
+    scenario::Scenario,
+    servers::{self, Service, Started},
     wire,
 };
 use crate::{
@@ -61,7 +63,12 @@ pub struct Member {
     pub port: u16,
     recipe: Recipe,
     process: Option<Kept>,
-    service: Option<Proxy>,
+    /// Where it writes its log, if that is not its output.
+    log: Option<Followed>,
+    /// Its own, if that is to be moved.
+    pub clock: Option<Clock>,
+    /// Its links to the members of the service.
+    service: Vec<Proxy>,
     /// Its link to the store; held for its life.
     _store: Proxy,
 }
@@ -69,7 +76,7 @@ pub struct Member {
 /// The running drill.
 pub struct Stage {
     pub members: Vec<Member>,
-    pub service: Option<Started>,
+    pub service: Option<Service>,
     _store: Option<Started>,
     /// Members by the ports that their connections have at the store.
     ports: Arc<Mutex<BTreeMap<u16, usize>>>,
@@ -85,11 +92,15 @@ impl Stage {
     ///
     /// # Errors
     /// A server is not installed or does not start, or a statement fails.
-    pub async fn start(file: &File, places: &Places) -> Result<(Stage, UnboundedReceiver<Heard>), Failed> {
+    pub async fn start(
+        file: &File,
+        scenario: Scenario,
+        places: &Places,
+    ) -> Result<(Stage, UnboundedReceiver<Heard>), Failed> {
         let (keeper, folder) = (&places.keeper, &places.folder);
         let (events, heard) = mpsc::unbounded_channel();
         let mut service = match &file.service {
-            Some(service) if service.address.is_none() => Some(servers::start(service.server, keeper, folder).await?),
+            Some(service) if service.address.is_none() => Some(Service::start(service, keeper, folder).await?),
             _ => None,
         };
         // A database may be both.
@@ -100,17 +111,22 @@ impl Stage {
             }
             _ => None,
         };
-        let service_at = file.service.as_ref().and_then(|given| given.address).or(service.as_ref().map(|s| s.address));
+        let given = file.service.iter().filter_map(|given| given.address);
+        let service_at: Vec<SocketAddr> = given.chain(service.iter().flat_map(Service::addresses)).collect();
         let own = store.as_ref().map(|store| store.address).or(file.store.address());
         let scripts = Scripts::default();
-        let store_at = watch(&file.store, own.or(service_at), &scripts, &events).await?;
-        let started = service.iter().chain(&store).filter_map(Started::programs);
+        let store_at = watch(&file.store, own.or(service_at.first().copied()), &scripts, &events).await?;
+        let started = service.iter().flat_map(|service| &service.members).chain(&store).filter_map(Started::programs);
         let path = search_path(started);
         let mut stage =
             Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, scripts, events };
+        let library = scenario.clock(0).map(|_| clock::library(folder)).transpose()?;
         for index in 0..usize::from(file.fleet.members) {
-            let member = stage.member(file, index, (service_at, store_at), places).await?;
+            let member = stage.member(file, index, (&service_at, store_at), places).await?;
             stage.members.push(member);
+            if let (Some(library), Some(leases)) = (&library, scenario.clock(index)) {
+                stage.members[index].has_clock(library, leases * file.fleet.lease_ms(), folder)?;
+            }
         }
         stage.service = service.take();
         Ok((stage, heard))
@@ -120,24 +136,24 @@ impl Stage {
         &self,
         file: &File,
         index: usize,
-        (service_at, store_at): (Option<SocketAddr>, SocketAddr),
+        (service_at, store_at): (&[SocketAddr], SocketAddr),
         places: &Places,
     ) -> Result<Member, Failed> {
         let folder = &places.folder;
         let failed = Failed::cannot::<std::io::Error>("start a proxy");
         let line = Network::default();
-        let service = match service_at {
-            Some(address) => Some(Proxy::start(address, line, gives_up_after(file)).await.map_err(&failed)?),
-            None => None,
-        };
+        let mut service = Vec::new();
+        for address in service_at {
+            service.push(Proxy::start(*address, line, gives_up_after(file)).await.map_err(&failed)?);
+        }
         let store = Proxy::tapped(store_at, line, None, Some(self.tap(file.store.clone(), index)));
         let store = store.await.map_err(&failed)?;
         let name = format!("n{}", index + 1);
         let data = folder.join(&name);
         fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
         let port = free_address()?.port();
-        let through = service.as_ref().map(|proxy| proxy.address);
-        let mut values = values(file, (through, store.address));
+        let through: Vec<SocketAddr> = service.iter().map(|proxy| proxy.address).collect();
+        let mut values = values(file, (&through, store.address));
         values.set("node", &name);
         values.set("number", index + 1);
         values.set("data", data.display());
@@ -151,7 +167,9 @@ impl Stage {
         let words = file.fleet.command.filled(&values);
         let output = folder.join(format!("{name}.log"));
         let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
-        Ok(Member { name, port, recipe, process: None, service, _store: store })
+        let written = file.log.file.as_ref().map(|log| file.folder.join(values.fill(log)));
+        let log = written.map(|path| Followed::start(path, self.listener(index)));
+        Ok(Member { name, port, recipe, process: None, log, clock: None, service, _store: store })
     }
 
     /// Finds a member's writes, and remembers its connections to the store.
@@ -188,17 +206,23 @@ impl Stage {
     /// # Errors
     /// Its keeper cannot be started.
     pub fn start_member(&mut self, index: usize) -> Result<(), Failed> {
-        let events = self.events.clone();
+        let listener = self.listener(index);
         let member = &mut self.members[index];
-        let listener = Arc::new(move |line| events.send(Heard::Line(index, line)).is_ok());
-        member.process = Some(member.recipe.start(Some(listener))?);
+        // If its log is a file, what else it says is kept and not listened to.
+        member.process = Some(member.recipe.start(member.log.is_none().then_some(listener))?);
         Ok(())
     }
 
-    /// Blocks, or opens, both directions between a member and the service.
+    /// Hears a member's lines.
+    fn listener(&self, index: usize) -> Listener {
+        let events = self.events.clone();
+        Arc::new(move |line| events.send(Heard::Line(index, line)).is_ok())
+    }
+
+    /// Blocks, or opens, both directions between a member and every member of the service.
     pub fn cut_off(&self, index: usize, on: bool) {
-        let proxy = self.members[index].service.iter();
-        for direction in proxy.flat_map(|proxy| [&proxy.forward, &proxy.backward]) {
+        let proxies = self.members[index].service.iter();
+        for direction in proxies.flat_map(|proxy| [&proxy.forward, &proxy.backward]) {
             direction
                 .send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
         }
@@ -211,8 +235,11 @@ impl Stage {
                 process.end(PATIENCE).await;
             }
         }
-        for server in self.service.iter_mut().chain(&mut self._store) {
-            server.kill().await;
+        if let Some(service) = &mut self.service {
+            service.kill().await;
+        }
+        if let Some(store) = &mut self._store {
+            store.kill().await;
         }
     }
 }
@@ -231,8 +258,30 @@ impl Member {
         ended
     }
 
-    pub fn log(&self) -> &Path {
+    /// Gives it a clock of its own, which is off by so many milliseconds.
+    fn has_clock(&mut self, library: &Path, off_ms: i64, folder: &Path) -> Result<(), Failed> {
+        let clock = Clock::new(folder.join(format!("{}.clock", self.name)), library.to_owned(), off_ms)?;
+        let words = std::mem::take(&mut self.recipe.words);
+        self.recipe.words = clock.words(words, self.recipe.environment.get("LD_PRELOAD"));
+        self.clock = Some(clock);
+        Ok(())
+    }
+
+    /// Why its processes may not have noticed how its clock was moved last; `None` if they have.
+    pub async fn unnoticed(&self) -> Option<Unnoticed> {
+        let (clock, root) = (self.clock.as_ref()?, self.process.as_ref().map_or(0, Kept::root));
+        let Unnoticed { why, unasked } = clock.unnoticed(root).await?;
+        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unasked })
+    }
+
+    /// All that it has said.
+    pub fn output(&self) -> &Path {
         &self.recipe.output
+    }
+
+    /// Where it says who leads.
+    pub fn log(&self) -> &Path {
+        self.log.as_ref().map_or(&self.recipe.output, |log| &log.path)
     }
 }
 
@@ -295,7 +344,7 @@ fn search_path<'p>(folders: impl Iterator<Item = &'p Path>) -> String {
 }
 
 /// What the names in braces stand for.
-fn values(file: &File, (service, store): (Option<SocketAddr>, SocketAddr)) -> Values {
+fn values(file: &File, (service, store): (&[SocketAddr], SocketAddr)) -> Values {
     let mut values = Values::default();
     values.set("dir", file.folder.display());
     let mut server = |name: &str, server: Option<Server>, address: SocketAddr| {
@@ -308,14 +357,23 @@ fn values(file: &File, (service, store): (Option<SocketAddr>, SocketAddr)) -> Va
             _ => values.set(name, address),
         }
     };
-    if let (Some(given), Some(address)) = (&file.service, service) {
-        server("service", Some(given.server), address);
-        server(given.server.name(), Some(given.server), address);
+    let names = file.service.map(|given| ["service", given.server.name()].map(|name| (name, given.server)));
+    for (name, kind) in names.into_iter().flatten() {
+        match service {
+            [only] => server(name, Some(kind), *only),
+            several => {
+                (1..).zip(several).for_each(|(nth, address)| server(&format!("{name}.{nth}"), Some(kind), *address))
+            }
+        }
     }
     let kind = file.store.server();
     server("store", kind, store);
     if file.service.is_none_or(|given| Some(given.server) != kind) {
         server(file.store.name(), kind, store);
+    }
+    if service.len() > 1 {
+        let all = service.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",");
+        names.iter().flatten().for_each(|(name, _)| values.set(name, &all));
     }
     values
 }

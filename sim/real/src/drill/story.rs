@@ -11,15 +11,19 @@ use protocols::{
     elector::Deposed,
     fence::checks::Fencing,
     history::{
-        Event, Fact, FaultKind, Header, Kind, NodeState, Phase, Requirement, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION,
+        Event, Fact, FaultKind, Header, Kind, NodeState, Phase, Requirement, ServiceCluster, Sink, UNKNOWN_REQUEST,
+        UNKNOWN_VERSION,
         json::{SCHEMA, Writer},
     },
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Operation, Resource},
 };
 use scenarios::fault::{Fault, Who};
-use std::{collections::BTreeMap, fs::File as OnDisk, io::BufWriter, path::Path};
+use std::{collections::BTreeMap, fs::File as OnDisk, io::BufWriter, ops::Range, path::Path};
 
+/// How long the members of a service may take to elect another one, in milliseconds: generous for etcd's election timeout of one
+/// second, Consul's of one and ZooKeeper's five ticks of two.
+pub const SERVICE_ELECTS_WITHIN_MS: u64 = 15_000;
 /// A leader may write so soon before the line is read by which it says that it leads, if nobody else leads then.
 const HEARD_WITHIN_US: u64 = 2_000_000;
 
@@ -42,6 +46,8 @@ pub enum Note {
     },
     /// By number: members, then the service.
     Node(usize, NodeState),
+    /// A member of the service leads the others from now on.
+    Leads(usize),
     Fault(u32, Box<Fault>, Phase, Vec<usize>),
     /// The store has refused the write of this member's that was held back, without a row.
     NotTaken(usize),
@@ -54,6 +60,14 @@ pub struct Facts<'f> {
     pub plan: &'f Plan,
     pub names: Vec<String>,
     pub start_us: u64,
+}
+
+impl Facts<'_> {
+    /// The numbers of the service's members.
+    fn services(&self) -> Range<usize> {
+        let first = self.names.len();
+        first..first + self.file.service.map_or(0, |service| usize::from(service.members))
+    }
 }
 
 /// A leadership of a member's.
@@ -202,6 +216,7 @@ impl Told<'_> {
             Note::Said(_, Said::Elected(_) | Said::Pause) => {}
             Note::Row { member, accepted } => self.row(*t_us, *member, *accepted),
             Note::NotTaken(member) => self.apply(*t_us, *member, false),
+            Note::Leads(node) => self.tell(*t_us, Kind::MemberLeads { node: number(*node), leads: true }),
             Note::Node(node, state) => self.tell(*t_us, Kind::Node { node: number(*node), state: *state }),
             Note::Fault(index, fault, phase, on) => {
                 let on: Vec<NodeId> = on.iter().map(|node| number(*node)).collect();
@@ -229,9 +244,12 @@ impl Told<'_> {
 
     fn others(&self, fault: &Fault) -> Vec<NodeId> {
         let (_, to) = fault.groups();
-        let members = self.facts.names.len();
-        let store = members + usize::from(self.facts.file.service.is_some());
-        to.iter().map(|who| number(if *who == Who::Store { store } else { members })).collect()
+        let services = self.facts.services();
+        let store = services.end..services.end + 1;
+        to.iter()
+            .flat_map(|who| if *who == Who::Store { store.clone() } else { services.clone() })
+            .map(number)
+            .collect()
     }
 
     fn header_names(&self) -> Vec<String> {
@@ -285,8 +303,14 @@ fn each((member, tenures): (usize, &Vec<Tenure>)) -> impl Iterator<Item = (usize
 }
 
 fn names(facts: &Facts) -> Vec<String> {
-    let service = facts.file.service.iter().map(|service| service.server.name().to_owned());
+    let service = facts.file.service.iter().flat_map(|service| service.names());
     facts.names.iter().cloned().chain(service).chain(["store".to_owned()]).collect()
+}
+
+/// The service, if its members elect one of them.
+fn cluster(facts: &Facts) -> Option<ServiceCluster> {
+    let members: Vec<NodeId> = facts.services().map(number).collect();
+    (members.len() > 1).then_some(ServiceCluster { members, failover_ms: SERVICE_ELECTS_WITHIN_MS })
 }
 
 fn header(facts: &Facts, refused: bool) -> Header {
@@ -314,9 +338,9 @@ fn header(facts: &Facts, refused: bool) -> Header {
         liveness_bound_ms: ms(file.fleet.within),
         dark_after_ms: ms(file.fleet.lease),
         requires: requires.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect(),
-        services: file.service.iter().map(|_| number(members)).collect(),
+        services: facts.services().map(number).collect(),
         services_needed: 0,
-        clusters: Vec::new(),
+        clusters: cluster(facts).into_iter().collect(),
         tick_ms: 0,
         store: Some(number(nodes.len() - 1)),
         majority: false,

@@ -20,7 +20,10 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("logs", &["protocols", "scenarios", "reports"]),
     ("sim", &["protocols", "protocols-clients", "scenarios", "reports", "fencepost-process", "fencepost-libc"]),
     ("fencepost", &["protocols", "scenarios", "reports", "sim", "fencepost-process", "fencepost-libc"]),
-    ("sim-real", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "servers"]),
+    (
+        "sim-real",
+        &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "logs", "sim", "servers"],
+    ),
     ("own-elector", &["protocols", "scenarios", "sim", "sim-cli"]),
     (
         "sim-cli",

@@ -1,6 +1,6 @@
 //! The differences between services: how a member is started, and how it reports that it leads.
 
-use super::sockets::{MEMBERS, Place};
+use super::sockets::Place;
 use crate::call;
 use std::{
     fs,
@@ -45,11 +45,12 @@ impl Kind {
     }
 
     /// Prepares a member's folder for its first start.
-    pub(super) fn prepare(&self, member: usize, places: &[Place], folder: &Path) {
+    pub(super) fn prepare(&self, member: usize, places: &[Place], folder: &Path) -> io::Result<()> {
         let data = folder.join(member.to_string());
-        fs::create_dir_all(&data).expect("temporary folders can be made");
-        if let Kind::Zookeeper(_) = self {
-            call::zookeeper_member(member, places, &data).expect("temporary files can be written");
+        fs::create_dir_all(&data)?;
+        match self {
+            Kind::Zookeeper(_) => call::zookeeper_member(member, places, &data),
+            Kind::Etcd(_) | Kind::Consul(_) => Ok(()),
         }
     }
 
@@ -102,7 +103,7 @@ impl Kind {
             Kind::Consul(_) => {
                 let answer = ask(client, "GET /v1/status/leader HTTP/1.0\r\nHost: x\r\n\r\n").unwrap_or_default();
                 let named = |place: usize| answer.contains(&format!("\"{}\"", places[place].peer_of(place)));
-                (0..MEMBERS).find(|place| named(*place)) == Some(member)
+                (0..places.len()).find(|place| named(*place)) == Some(member)
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The addresses of members, and who owns a socket.
 
+use crate::folder::free_port;
 use std::{
-    fs,
+    fs, io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
 };
 
@@ -60,17 +61,29 @@ pub(crate) struct Place {
     pub(crate) peer: u16,
     /// For ZooKeeper's elections or Consul's gossip among members.
     pub(crate) second: u16,
+    /// Whether others find it at a relay.
+    pub(crate) relayed: bool,
 }
 
 impl Place {
-    /// Where other members find it: at its relay.
+    /// Free ports.
+    pub(crate) fn free(relayed: bool) -> io::Result<Place> {
+        let (client, peer, second) = (own_address(free_port()?), free_port()?, free_port()?);
+        Ok(Place { client, peer, second, relayed })
+    }
+
+    /// Where other members find it: at its relay, if it has one.
     pub(crate) fn peer_of(&self, member: usize) -> SocketAddr {
-        address_of(member, self.peer)
+        self.found_at(member, self.peer)
     }
 
     /// The same for its second port.
     pub(crate) fn second_of(&self, member: usize) -> SocketAddr {
-        address_of(member, self.second)
+        self.found_at(member, self.second)
+    }
+
+    fn found_at(&self, member: usize, port: u16) -> SocketAddr {
+        if self.relayed { address_of(member, port) } else { own_address(port) }
     }
 
     /// Where it listens for other members.

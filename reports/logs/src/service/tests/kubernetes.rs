@@ -120,6 +120,44 @@ fn leases_come_as_json_too() {
     }
 }
 
+/// The same record, as client-go kept it in other objects.
+fn annotated(kind: &str, versions: &[Version]) -> String {
+    let one = |(version, holder, acquired, renewed, token): &Version| {
+        let time = |s: &u32| format!("2026-05-01T10:{:02}:{:02}Z", s / 60, s % 60);
+        let (holder, acquired, renewed) = (holder.trim_matches('"'), time(acquired), time(renewed));
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata:\n  annotations:\n    control-plane.alpha.kubernetes.io/leader: \
+             '{{\"holderIdentity\":\"{holder}\",\"leaseDurationSeconds\":15,\"acquireTime\":\"{acquired}\",\"renewTime\":\"{renewed}\",\
+             \"leaderTransitions\":{token}}}'\n  name: jobs\n  namespace: billing\n  resourceVersion: \"{version}\"\n  uid: 6f1d\n"
+        )
+    };
+    versions.iter().map(one).collect::<Vec<_>>().join("---\n")
+}
+
+#[test]
+fn records_in_annotations_are_leases_in_whole_seconds() {
+    for kind in ["ConfigMap", "Endpoints"] {
+        assert_eq!(verdict(&annotated(kind, &GOOD)), Verdict::Pass);
+        assert_eq!(verdict(&annotated(kind, &BAD)), Verdict::Safety);
+        // B takes it in the second in which it ends: before or after that, nobody can say.
+        let at = |b: u32| {
+            verdict(&annotated(
+                kind,
+                &[(1, "a", 0, 0, 0), (2, "a", 0, 10, 0), (4, "b", b, b, 1), (5, "b", b, b + 5, 1)],
+            ))
+        };
+        assert_eq!((at(24), at(25), at(26)), (Verdict::Safety, Verdict::Vacuous, Verdict::Pass));
+        // Beside a Lease of that name, it is another lock.
+        let both = annotated(kind, &GOOD) + "---\n" + &yaml(&GOOD, "---\n");
+        assert_eq!(verdict(&both), Verdict::Pass);
+        let wrong = why(&annotated(kind, &BAD).replace("{\"holder", "\"holder"));
+        assert!(wrong.contains(&format!("of the kind {kind}, and its record of the leader is no JSON")), "{wrong}");
+    }
+    // Any other object of that kind is none of an election.
+    let plain = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: billing\n---\n";
+    assert_eq!(verdict(&(plain.to_owned() + &annotated("ConfigMap", &GOOD))), Verdict::Pass);
+}
+
 #[test]
 fn what_is_wrong_with_a_lease_is_said_in_one_sentence() {
     let whole = yaml(&BAD[2..3], "");
@@ -138,6 +176,11 @@ fn what_is_wrong_with_a_lease_is_said_in_one_sentence() {
         (whole.replace("  name: jobs\n", ""), "without a name"),
         (whole.replace("  holderIdentity: b\n", ""), "holds no events"),
         (whole[..whole.len() - 3].to_owned(), "cut off or no YAML"),
+        (
+            "NAME   HOLDER   AGE\njobs   a        3d\n".to_owned(),
+            "is the table of `kubectl get lease`, which says neither",
+        ),
+        ("EVENT   NAME   HOLDER   AGE\nADDED   jobs   a   3d\n".to_owned(), "`kubectl get lease -o yaml --watch`"),
     ] {
         let why = why(&text);
         assert!(why.contains(must), "{why}");

@@ -1,16 +1,16 @@
 //! A file that grows, and the copy of its whole lines.
 
 use crate::terminal::exit::Stop;
+use ::logs::Tail;
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::MetadataExt,
+    fs::{self, File},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, TryRecvError},
     thread,
 };
 
-/// How much is read at once, in bytes.
+/// How much of standard input is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
 /// The most that is read of one file before the others are looked at, in bytes.
 const TURN_MAX: usize = 16 * 1024 * 1024;
@@ -37,7 +37,7 @@ impl Drop for Folder {
 
 /// Where the lines come from.
 enum From {
-    File(File),
+    File(Tail),
     /// Standard input, by a thread that waits for it.
     Input(Receiver<Vec<u8>>),
     /// The end of standard input.
@@ -50,7 +50,7 @@ pub struct Source {
     from: From,
     copy: PathBuf,
     to: File,
-    /// The beginning of a line.
+    /// The beginning of a line of standard input.
     begun: Vec<u8>,
     lines: bool,
 }
@@ -72,8 +72,7 @@ impl Source {
                 let why = format!("{} is compressed, so nothing is added to it; leave --follow out", path.display());
                 return Err(Stop::usage(why));
             }
-            file.rewind().map_err(unread)?;
-            From::File(file)
+            From::File(Tail::open(path).map_err(unread)?)
         };
         // Its name may stand for the node.
         let own = folder.0.join(place.to_string());
@@ -101,71 +100,40 @@ impl Source {
     /// # Errors
     /// It cannot be read, or the copy cannot be written.
     pub fn read(&mut self) -> Result<bool, Stop> {
-        let unread = |path: &Path, e: io::Error| Stop::harness(format!("cannot read {}: {e}", path.display()));
         let (mut added, mut read) = (false, 0);
-        loop {
-            let chunk = match &mut self.from {
-                From::Ended => return Ok(added),
+        while read < TURN_MAX {
+            let whole = match &mut self.from {
+                From::Ended => break,
                 From::Input(lines) => match lines.try_recv() {
-                    Ok(chunk) => chunk,
-                    Err(TryRecvError::Empty) => return Ok(added),
+                    Ok(chunk) => {
+                        read += chunk.len();
+                        self.begun.extend(chunk);
+                        let end = self.begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                        let rest = self.begun.split_off(end);
+                        std::mem::replace(&mut self.begun, rest)
+                    }
+                    Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => {
+                        added |= self.end_line()?;
                         self.from = From::Ended;
-                        return Ok(self.end_line()? || added);
+                        break;
                     }
                 },
-                From::File(file) => {
-                    let mut chunk = vec![0; CHUNK];
-                    let length = file.read(&mut chunk).map_err(|e| unread(&self.path, e))?;
-                    chunk.truncate(length);
-                    chunk
+                From::File(tail) => {
+                    let unread = |e: io::Error| Stop::harness(format!("cannot read {}: {e}", self.path.display()));
+                    read = TURN_MAX;
+                    tail.lines(TURN_MAX).map_err(unread)?
                 }
             };
-            if chunk.is_empty() {
-                if !self.rotated()? {
-                    return Ok(added);
-                }
-                continue;
-            }
-            read += chunk.len();
-            self.begun.extend(chunk);
-            if let Some(end) = self.begun.iter().rposition(|byte| *byte == b'\n') {
-                let rest = self.begun.split_off(end + 1);
-                let whole = std::mem::replace(&mut self.begun, rest);
-                added |= self.keep(&whole)?;
-            }
-            if read >= TURN_MAX {
-                return Ok(added);
-            }
+            added |= self.keep(&whole)?;
         }
+        Ok(added)
     }
 
     fn keep(&mut self, lines: &[u8]) -> Result<bool, Stop> {
         self.to.write_all(lines).map_err(|e| Stop::harness(format!("cannot write {}: {e}", self.copy.display())))?;
         self.lines |= !lines.is_empty();
         Ok(!lines.is_empty())
-    }
-
-    /// Whether there is another file of that name now, which is read from its start, or the file was cut and begins anew.
-    fn rotated(&mut self) -> Result<bool, Stop> {
-        let From::File(file) = &mut self.from else { return Ok(false) };
-        let unread = |e: io::Error| Stop::harness(format!("cannot read {}: {e}", self.path.display()));
-        let (Ok(now), before) = (fs::metadata(&self.path), file.metadata().map_err(unread)?) else {
-            // Between two names.
-            return Ok(false);
-        };
-        if now.ino() != before.ino() || now.dev() != before.dev() {
-            match OpenOptions::new().read(true).open(&self.path) {
-                Ok(next) => *file = next,
-                Err(_) => return Ok(false),
-            }
-        } else if before.len() < file.stream_position().map_err(unread)? {
-            file.seek(SeekFrom::Start(0)).map_err(unread)?;
-        } else {
-            return Ok(false);
-        }
-        self.end_line()?;
-        Ok(true)
     }
 
     /// Copies the beginning of a line, since nobody will end it.
@@ -176,6 +144,9 @@ impl Source {
         let mut rest = std::mem::take(&mut self.begun);
         if !rest.is_empty() {
             rest.push(b'\n');
+        }
+        if let From::File(tail) = &mut self.from {
+            rest = tail.begun_line();
         }
         self.keep(&rest)
     }
@@ -206,6 +177,7 @@ pub fn with_names(text: &str, sources: &[Source]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::OpenOptions;
 
     fn add(path: &Path, text: &str) {
         let mut file = OpenOptions::new().append(true).create(true).open(path).expect("a file");

@@ -39,6 +39,7 @@ pub enum Words {
 #[serde(deny_unknown_fields)]
 pub struct RawServer {
     pub address: Option<String>,
+    pub members: Option<u16>,
 }
 
 #[derive(Deserialize)]
@@ -66,6 +67,7 @@ pub struct RawHttp {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawLog {
+    pub file: Option<String>,
     pub preset: Option<String>,
     pub elected: Option<Several>,
     pub deposed: Option<Several>,

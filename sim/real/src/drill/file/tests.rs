@@ -21,9 +21,18 @@ fn a_file_says_what_a_fleet_is() {
         file.fleet.command.words().collect::<Vec<_>>(),
         ["./billing", "--id", "{node}", "a b", "--etcd", "{etcd}"]
     );
-    assert_eq!(file.service, Some(Service { server: Server::Etcd, address: None }));
+    assert_eq!(file.service, Some(Service { server: Server::Etcd, address: None, members: 1 }));
     assert_eq!((file.store.resource(), file.store.name()), ("invoices", "postgres"));
     assert_eq!(file.log.deposed, ["leads no more"]);
+}
+
+#[test]
+fn a_service_may_have_several_members() {
+    let text = format!("{FLEET}{REST}").replace("etcd = {}", "etcd = { members = 3 }");
+    let file = read(&text.replace("{etcd}", "{etcd},{etcd.2},{service.3.port}")).expect("a good file");
+    let service = file.service.expect("it has one");
+    assert_eq!((service.members, service.names()), (3, ["etcd-1", "etcd-2", "etcd-3"].map(str::to_owned).into()));
+    assert!(read(&text.replace("{etcd}", "{etcd.4}")).is_err_and(|why| why.contains("{etcd.3}")));
 }
 
 #[test]
@@ -52,6 +61,15 @@ fn what_is_wrong_is_said_in_a_sentence() {
         with("[log]", "[load]\nhttp = \"POST http://{lead}/x\"\n[log]"),
         with("[log]", "[load]\nhttp = \"POST http://{leader}/x\"\nrate = 0\n[log]"),
         with("[fleet]", "[fleet"),
+        with("[log]", "[log]\nfile = \"service.log\""),
+        with("[log]", "[log]\nfile = \"{data}/{etcd}.log\""),
+        with("etcd = {}", "etcd = { members = 2 }"),
+        with("etcd = {}", "etcd = { members = 0 }"),
+        with("etcd = {}", "etcd = { member = 3 }"),
+        with("etcd = {}", "etcd = { members = 3, address = \"127.0.0.1:2379\" }"),
+        with("etcd = {}", "redis = { members = 3 }"),
+        read(&format!("{FLEET}{REST}").replace("{etcd}", "{etcd.host}").replace("etcd = {}", "etcd = { members = 3 }"))
+            .expect_err("a wrong file"),
     ];
     let parts = [
         "names {redis}, which is not known here",
@@ -72,6 +90,14 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "names {lead}, which",
         "`rate` is 0",
         "line 1:",
+        "`[log] file` is `service.log` for all members; name one of each, such as {data}/service.log",
+        "names {etcd}, which is not known here; there are {node}",
+        "`[service] etcd`: `members` is 2: etcd has 1, 3 or 5",
+        "`members` is 0: etcd has 1, 3 or 5",
+        "unknown field `member`",
+        "`members` is for a service that the drill starts",
+        "`redis` is started with one member; consul, etcd and zookeeper may have several",
+        "`{etcd.host}` names {etcd.host}, and the service has 3 members; {etcd.1.host} is one of them",
     ];
     for (said, part) in said.iter().zip(parts) {
         assert!(said.contains(part), "{said}\nlacks: {part}");

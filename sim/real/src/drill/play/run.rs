@@ -209,7 +209,7 @@ impl<'f> Run<'f> {
                 self.ends += 1;
                 let nobody_led = !self.notes.iter().any(|noted| matches!(noted.note, Note::Said(..)));
                 if nobody_led && self.ends >= STARTS_MAX {
-                    let (name, log) = (&self.stage.members[member].name, self.stage.members[member].log());
+                    let (name, log) = (&self.stage.members[member].name, self.stage.members[member].output());
                     let (said, log) = (last_lines(log, 8), log.display());
                     return Err(Failed::Unplayable(format!(
                         "{name} ends again and again; see {log}, which ends with\n{said}"
