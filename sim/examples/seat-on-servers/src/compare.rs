@@ -49,10 +49,10 @@ struct Contender {
     processes: usize,
 }
 
-pub fn run(program: &Path) -> Result<(), Error> {
+pub fn run(program: &Path, services: &[Service]) -> Result<(), Error> {
     println!("| program | service | lease | kills | next leader, p50 | p95 | max |");
     println!("|---|---|---|---|---|---|---|");
-    for service in Service::ALL {
+    for service in services.iter().copied() {
         match service {
             Service::Consul => consul(program)?,
             Service::Etcd => etcdctl(program)?,
