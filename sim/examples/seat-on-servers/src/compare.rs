@@ -177,7 +177,7 @@ fn client_go(program: &Path) -> Result<(), Error> {
         command
     };
     measure(&Contender {
-        name: "client-go",
+        name: "client-go, as documented",
         service: Service::Kubernetes,
         lease,
         command: Box::new(command),
