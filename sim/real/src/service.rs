@@ -47,6 +47,10 @@ pub fn recipe(
             servers::call::zookeeper(address, &data, &jar).map_err(Failed::cannot("write its settings"))?
         }
         "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
+        "kubernetes" => {
+            let etcd = installed("etcd", "etcd-server")?;
+            servers::call::kubernetes(address, [free_address()?, free_address()?], &etcd, &data)
+        }
         _ => Vec::new(),
     };
     let output = spec.folder.join(format!("{name}.log"));
@@ -64,14 +68,25 @@ pub fn program(service: &Service) -> Result<PathBuf, Failed> {
         "etcd" => ("etcd", "etcd-server"),
         "zookeeper" => ("java", "zookeeper default-jre-headless"),
         "consul" => ("consul", "consul"),
+        "kubernetes" => {
+            return servers::kubernetes_leases().ok_or_else(|| {
+                let compile = "`FENCEPOST_SERVERS=install cargo test -p fencepost-servers kubernetes` compiles it";
+                Failed::NoService(format!("no `apiserver` is here: {compile}, {OR}"))
+            });
+        }
         _ => {
             let what = service.process.unwrap_or(service.name);
             let why = format!("no `{what}` is started here; give --service HOST:PORT of a running one");
             return Err(Failed::NoService(why));
         }
     };
-    let or = "or give --service HOST:PORT of a running one";
-    let none = || format!("`{program}` is not installed: `apt-get install {install}`, {or}");
+    installed(program, install)
+}
+
+const OR: &str = "or give --service HOST:PORT of a running one";
+
+fn installed(program: &str, package: &str) -> Result<PathBuf, Failed> {
+    let none = || format!("`{program}` is not installed: `apt-get install {package}`, {OR}");
     servers::look(program).ok_or_else(|| Failed::NoService(none()))
 }
 

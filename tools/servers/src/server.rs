@@ -4,6 +4,7 @@ use super::{
     call,
     find::{self, find, find_zookeeper},
     folder::{Folder, free_address},
+    kubernetes::find_kubernetes,
     process::Process,
 };
 use std::{
@@ -40,6 +41,9 @@ pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
 
 /// ZooKeeper reports its status as a standalone server.
 pub(super) const ZOOKEEPER: Probe = Some((b"srvr", "Mode: standalone"));
+
+/// Kubernetes' API server reaches its etcd.
+const KUBERNETES: Probe = Some((b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", "\r\n\r\nok"));
 
 /// Consul can write, that is, it has elected itself.
 const CONSUL: Probe =
@@ -149,6 +153,19 @@ pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
         command
     };
     Some(Server::start("consul", folder.path(), CONSUL, call))
+}
+
+/// Kubernetes' API server without Leases; `None`, with a message, if it is not installed and the test may pass without
+/// `what`. Its etcd is started and killed with it.
+pub fn kubernetes(folder: &Folder, what: &str) -> Option<Server> {
+    let (etcd, program) = (find("etcd", "etcd-server", what)?, find_kubernetes(what)?);
+    let data = folder.path().join("kubernetes");
+    let call = move |address| {
+        let mut command = Command::new(&program);
+        command.args(call::kubernetes(address, [free_address(), free_address()], &etcd, &data));
+        command
+    };
+    Some(Server::start("kubernetes", folder.path(), KUBERNETES, call))
 }
 
 /// An empty Redis; `None`, with a message, if it is not installed and the test may pass without `what`.

@@ -176,7 +176,7 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
         ("cluster --dir %c --lease-ttl 0s", 64, "--lease-ttl is 0ms"),
         ("cluster --dir %c --backend chubby", 64, "there is no protocol `chubby`"),
         ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
-        ("cluster --dir %c --backend k8s", 64, "no `apiserver` is started here; give --service HOST:PORT"),
+        ("cluster --dir %c --backend object-lease", 64, "no `objects` is started here; give --service HOST:PORT"),
         ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
         ("cluster --dir %c --backend swim", 64, "runs only in the simulation"),
         ("cluster --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),

@@ -282,13 +282,15 @@ fn clusters_on_every_service_serve_hand_over_and_end() {
     let installed = [
         servers::find_zookeeper(WHAT).is_some(),
         servers::find_consul(WHAT).is_some(),
+        servers::find_kubernetes(WHAT).is_some(),
+        find("etcd", "etcd-server", WHAT).is_some(),
         find("initdb", "postgresql", WHAT).is_some(),
         find("redis-server", "redis-server", WHAT).is_some(),
     ];
     if installed.contains(&false) {
         return;
     }
-    for backend in ["zookeeper", "consul", "postgres", "pg-advisory", "redlock", "sentinel"] {
+    for backend in ["zookeeper", "consul", "kubernetes", "postgres", "pg-advisory", "redlock", "sentinel"] {
         let cluster = Cluster::start(&["--backend", backend], None);
         let number = |name: &str| {
             eventually("a number", SOON, || {

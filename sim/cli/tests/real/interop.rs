@@ -7,8 +7,8 @@ use super::common::{
 };
 use std::{
     net::SocketAddr,
-    path::PathBuf,
-    process::Command,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -135,6 +135,51 @@ fn consul_lock_and_our_node_exclude_each_other() {
     // It gives the lock back when asked to end.
     held.signal("TERM");
     held.wait(SOON);
+    eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
+    let second = fleet.number("shop:2");
+    assert!(second > first);
+    assert_eq!(accepted(&fleet.audit(&[])), [first, second]);
+}
+
+#[test]
+fn client_go_and_our_node_exclude_each_other() {
+    const WHAT: &str = "a Lease shared with client-go";
+    let main = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/seat-on-servers/compare/leader.go");
+    let main = std::fs::read_to_string(main).expect("the program is there");
+    let folder = Folder::new();
+    let Some(server) = servers::kubernetes(&folder, WHAT) else { return };
+    let Some(program) = servers::find_client_go("leader", &main, WHAT) else { return };
+    let mut fleet = Fleet::new(folder);
+    fleet.start_store(&[]);
+    fleet.tell_nodes(&["--lease-ttl", "15s"]);
+    fleet.start_nodes(1, "k8s", server.address);
+    let n1 = fleet.node(&fleet.leader());
+    let first = fleet.number("shop:1");
+
+    // Ours excludes it: for longer than its lease, it does not lead.
+    let mut command = Command::new(&program);
+    command.args([&format!("http://{}", server.address), "fencepost-leader", "stranger"]);
+    let log = fleet.folder.path().join("stranger.log");
+    let file = std::fs::File::create(&log).expect("logs can be written");
+    // It ends with its input, and so with this test.
+    let mut stranger = command.stdin(Stdio::piped()).stdout(file).stderr(Stdio::null()).spawn().expect("it starts");
+    let leads = || std::fs::read_to_string(&log).is_ok_and(|log| log.contains("leads"));
+    for _ in 0..170 {
+        assert!(http::leads(n1) && !leads());
+        sleep(Duration::from_millis(100));
+    }
+
+    // It takes the Lease when ours resigns, and excludes ours as long as it holds it.
+    assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
+    eventually("client-go leads", SOON, || leads().then_some(()));
+    for _ in 0..60 {
+        assert!(!http::leads(n1) && stranger.try_wait().is_ok_and(|ended| ended.is_none()));
+        sleep(Duration::from_millis(100));
+    }
+    assert_eq!(http::next(n1, "shop:2").map(|a| a.status), Some(409));
+
+    // Ours leads again once it has not renewed for a lease.
+    stranger.kill().and_then(|()| stranger.wait()).expect("it can be killed");
     eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
     let second = fleet.number("shop:2");
     assert!(second > first);

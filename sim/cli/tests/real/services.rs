@@ -140,6 +140,14 @@ fn consul_withstands() {
 }
 
 #[test]
+fn kubernetes_withstands() {
+    const WHAT: &str = "trouble on Kubernetes";
+    if servers::find_kubernetes(WHAT).is_some() && find("etcd", "etcd-server", WHAT).is_some() {
+        withstands("k8s-lease", &light(6_000));
+    }
+}
+
+#[test]
 fn a_row_in_postgresql_withstands() {
     if find("initdb", "postgresql", "trouble on PostgreSQL").is_some() {
         withstands("db-row", &light(2_000));

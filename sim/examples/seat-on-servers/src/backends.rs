@@ -2,13 +2,17 @@
 
 use crate::{Error, raft, service::Service};
 use fencepost_seat::{
-    Backend, Consul, Etcd, Fenced, Fencing, Lead, Postgres, PostgresLock, Redis, Redlock, Unfenced, Zookeeper,
+    Backend, Consul, Etcd, Fenced, Fencing, Kubernetes, Lead, Postgres, PostgresLock, Redis, Redlock, Unfenced,
+    Zookeeper,
 };
 use std::{
     net::SocketAddr,
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
+
+/// Where Leases are.
+pub const NAMESPACE: &str = "default";
 
 /// A leadership's place in the order of leaderships.
 pub trait Ordered: Fencing + Sized {
@@ -50,6 +54,10 @@ pub async fn act(service: Service, at: &[SocketAddr], member: (&str, &Path), act
     match service {
         Service::Consul => act.on(Consul::connect(&http)?).await,
         Service::Etcd => act.on(Etcd::connect([http])?).await,
+        Service::Kubernetes => {
+            let client = kube::Client::try_from(kube::Config::new(http.parse()?))?;
+            act.on(Kubernetes::new(client, NAMESPACE)).await
+        }
         Service::Postgres => act.on(Postgres::connect(&database)?).await,
         Service::PostgresLock => act.on(PostgresLock::connect(&database)?).await,
         Service::Raft => act.on(raft::member(at, member)?).await,

@@ -17,12 +17,12 @@ cargo run --release -- COMMAND
 storm [FAULTS] [SERVICE...]   leaders are killed, paused and cut off: FAULTS kills on each service, 20 by default
 unfenced                      the same pauses on Redis without the fence: shows what it prevents
 disk                          a disk fills: the database's, etcd's, PostgreSQL's (root only)
-compare                       failover beside etcdctl, `consul lock` and Curator
+compare [SERVICE...]          failover beside client-go, etcdctl, `consul lock` and Curator
 overhead                      a fenced transaction beside a plain one
 idle                          requests to the service while nothing happens
 many [SERVICE...]             a thousand seats in one process
 
-SERVICE is Consul, etcd, PostgreSQL, Raft (none), Redis or ZooKeeper; without tokens, PostgresLock or Redlock. By default, all.
+SERVICE is Consul, etcd, Kubernetes, PostgreSQL, Raft (none), Redis or ZooKeeper; without tokens, PostgresLock or Redlock. By default, all.
 
 FENCEPOST_SERVERS=install installs missing servers by apt-get.";
 
@@ -40,7 +40,7 @@ pub fn run(args: &[String]) -> Result<(), Error> {
         "storm" => storm(program, args),
         "unfenced" => unfenced(program),
         "disk" => disk_fills(program),
-        "compare" => compare::run(&program),
+        "compare" => compare::run(&program, &services(args)?),
         "overhead" => overhead::run(),
         "idle" => idle::run(),
         "many" => many::run(&program, &services(args)?),

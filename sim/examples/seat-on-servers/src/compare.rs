@@ -10,7 +10,7 @@ use crate::{
     table::cells,
     told::Told,
 };
-use servers::{Folder, find, find_consul, free_address, look};
+use servers::{Folder, find, find_client_go, find_consul, free_address, look};
 use std::{
     net::SocketAddr,
     path::Path,
@@ -25,6 +25,8 @@ const LEASE: Duration = Duration::from_secs(5);
 const ETCDCTL_ELECTS: Duration = Duration::from_secs(60);
 /// That of `consul lock`, which cannot be told another, either.
 const CONSUL_LOCKS: Duration = Duration::from_secs(15);
+/// That of client-go's documentation.
+const CLIENT_GO: Duration = Duration::from_secs(15);
 /// Seats side by side, and kills of each one's leader.
 const SIDE_BY_SIDE: usize = 10;
 const KILLS: usize = 5;
@@ -47,13 +49,14 @@ struct Contender {
     processes: usize,
 }
 
-pub fn run(program: &Path) -> Result<(), Error> {
+pub fn run(program: &Path, services: &[Service]) -> Result<(), Error> {
     println!("| program | service | lease | kills | next leader, p50 | p95 | max |");
     println!("|---|---|---|---|---|---|---|");
-    for service in Service::ALL {
+    for service in services.iter().copied() {
         match service {
             Service::Consul => consul(program)?,
             Service::Etcd => etcdctl(program)?,
+            Service::Kubernetes => client_go(program)?,
             Service::Zookeeper => curator(program)?,
             _ => {
                 let folder = Folder::new();
@@ -62,9 +65,6 @@ pub fn run(program: &Path) -> Result<(), Error> {
             }
         }
     }
-    println!(
-        "| client-go | Kubernetes | | could not be had: Debian has no package of it, nor of an API server | | | |"
-    );
     Ok(())
 }
 
@@ -158,6 +158,31 @@ fn consul(program: &Path) -> Result<(), Error> {
         command: Box::new(command),
         leads: |line| line == "leads",
         kills: 2,
+        processes: 2,
+    })
+}
+
+fn client_go(program: &Path) -> Result<(), Error> {
+    let folder = Folder::new();
+    let Some(server) = Served::start(Service::Kubernetes, &folder) else { return Ok(()) };
+    let (at, lease, kills) = (server.at(), CLIENT_GO, 2);
+    measure(&seat(program, Service::Kubernetes, at.clone(), LEASE, &folder)?)?;
+    measure(&Contender { kills, ..seat(program, Service::Kubernetes, at.clone(), lease, &folder)? })?;
+    let main = include_str!("../compare/leader.go");
+    let Some(leader) = find_client_go("leader", main, "a comparison with client-go") else { return Ok(()) };
+    let command = move |seat: usize, place: usize, life: usize| {
+        let mut command = Command::new(&leader);
+        command.args([format!("http://{}", at[0]), format!("lock-{seat}"), format!("m{place}.{life}")]);
+        command.stderr(Stdio::null());
+        command
+    };
+    measure(&Contender {
+        name: "client-go, as documented",
+        service: Service::Kubernetes,
+        lease,
+        command: Box::new(command),
+        leads: |line| line == "leads",
+        kills,
         processes: 2,
     })
 }

@@ -12,6 +12,7 @@ impl Served {
     pub fn requests(&self) -> Result<Option<u64>, Error> {
         match self {
             Served::Server(Service::Consul, server) => consul(server),
+            Served::Server(Service::Kubernetes, server) => kubernetes(server),
             Served::Server(Service::Zookeeper, server) => zookeeper(server),
             Served::Server(Service::Redis, server) => redis(server),
             Served::Server(_, server) => etcd(server),
@@ -32,6 +33,12 @@ fn etcd(server: &Server) -> Result<u64, Error> {
 fn consul(server: &Server) -> Result<u64, Error> {
     let metrics = http(server.address, "GET", "/v1/agent/metrics?format=prometheus", "")?;
     sum(&metrics, |name| name.starts_with("consul_http_") && name.contains("_count"))
+}
+
+/// Requests for Leases.
+fn kubernetes(server: &Server) -> Result<u64, Error> {
+    let metrics = http(server.address, "GET", "/metrics", "")?;
+    sum(&metrics, |name| name.starts_with("apiserver_request_total{") && name.contains("resource=\"leases\""))
 }
 
 /// Packets, pings included.

@@ -33,6 +33,7 @@ impl Fault {
             Fault::CutFromService if service == Service::Raft => "cut off from the others",
             Fault::CutFromService => "cut off from the service",
             Fault::CutFromDatabase => "cut off from the database",
+            Fault::Forgotten if service == Service::Kubernetes => "there, and its name is taken from the Lease",
             Fault::Forgotten => "there, and its lease is deleted",
         }
     }

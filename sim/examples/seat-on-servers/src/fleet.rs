@@ -222,8 +222,8 @@ impl Fleet {
         // Where nothing is fenced, it may have been struck within a transaction, for whose locks its successor waits for
         // ever. A session of PostgreSQL's outlasts any pause.
         let waits = fault == Fault::Pause || (fault == Fault::CutFromDatabase && !self.part.is_fenced());
-        // Redlock takes a key again that is gone, if it comes before the others.
-        let renews = fault == Fault::Forgotten && self.part.service == Service::Redlock;
+        // These take a key that is gone, or a Lease that names nobody, again if they come before the others.
+        let renews = fault == Fault::Forgotten && matches!(self.part.service, Service::Kubernetes | Service::Redlock);
         let patience = if waits || renews { 3 * self.part.lease + Duration::from_secs(1) } else { stuck };
         match fault {
             Fault::Kill => {

@@ -1,7 +1,7 @@
 //! Deletes a leader's lease from the service, as an operator may by mistake: another member leads then, while the
 //! leader does not know yet. Nothing but the fence keeps its writes out.
 
-use crate::{Error, Service};
+use crate::{Error, Service, backends::NAMESPACE};
 use fencepost_seat::PostgresLock;
 use servers::look;
 use std::{
@@ -31,6 +31,13 @@ pub fn forget_leader(service: Service, servers: &[SocketAddr], seat: &str) -> Re
             let queue = ["get", "--prefix", &format!("fencepost/{seat}/"), "--sort-by=CREATE", "--order=ASCEND"];
             let key = etcdctl(&[&queue[..], &["--limit=1", "--keys-only"]].concat())?;
             Ok(!key.trim().is_empty() && etcdctl(&["del", key.trim()])?.trim() == "1")
+        }
+        Service::Kubernetes => {
+            // The object stays: with it, tokens would start again.
+            let lease = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{seat}");
+            let is_held = http(at, "GET", &lease, "")?.contains("\"holderIdentity\":\"m");
+            let nobody = r#"{"spec": {"holderIdentity": ""}}"#;
+            Ok(is_held && http(at, "PATCH", &lease, nobody)?.contains(" 200 "))
         }
         Service::Redis | Service::Redlock => {
             let deleted = servers.iter().map(|at| redis(*at, seat)).collect::<Result<Vec<_>, _>>()?;
@@ -74,8 +81,9 @@ fn redis(at: SocketAddr, seat: &str) -> Result<bool, Error> {
 /// An answer, with its head.
 pub fn http(at: SocketAddr, method: &str, path: &str, body: &str) -> Result<String, Error> {
     let mut stream = TcpStream::connect(at)?;
-    let length = body.len();
-    stream.write_all(format!("{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())?;
+    let (length, kind) = (body.len(), if method == "PATCH" { "merge-patch+json" } else { "json" });
+    let head = format!("Content-Type: application/{kind}\r\nContent-Length: {length}");
+    stream.write_all(format!("{method} {path} HTTP/1.0\r\n{head}\r\n\r\n{body}").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)

@@ -6,6 +6,7 @@ use std::{str::FromStr, time::Duration};
 pub enum Service {
     Consul,
     Etcd,
+    Kubernetes,
     Postgres,
     /// None: the members elect one of them.
     Raft,
@@ -16,9 +17,10 @@ pub enum Service {
 }
 
 impl Service {
-    pub const ALL: [Service; 8] = [
+    pub const ALL: [Service; 9] = [
         Service::Consul,
         Service::Etcd,
+        Service::Kubernetes,
         Service::Postgres,
         Service::Raft,
         Service::Redis,
@@ -31,6 +33,7 @@ impl Service {
         match self {
             Service::Consul => "Consul",
             Service::Etcd => "etcd",
+            Service::Kubernetes => "Kubernetes",
             Service::Postgres => "PostgreSQL",
             Service::Raft => "Raft",
             Service::Redis => "Redis",

@@ -40,6 +40,7 @@ impl Served {
         Some(match service {
             Service::Consul => one(servers::consul(folder, &what)?),
             Service::Etcd => one(servers::etcd(folder, &what, Tls::Off)?),
+            Service::Kubernetes => one(servers::kubernetes(folder, &what)?),
             Service::Redis => one(servers::redis(folder, &what, Tls::Off)?),
             Service::Zookeeper => one(servers::zookeeper(folder, &what)?),
             Service::Postgres | Service::PostgresLock => {

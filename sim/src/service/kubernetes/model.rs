@@ -135,7 +135,7 @@ impl Model {
             return Err(Status::already_exists(&key.1));
         }
         let mut owners = Owners::default();
-        owners.update(manager, &fields(&Spec::default()), &fields(&spec));
+        owners.update(manager, None, &fields(&spec));
         Ok(self.make(key, spec, owners, making))
     }
 
@@ -156,12 +156,13 @@ impl Model {
         manager: &str,
         making: Making,
     ) -> Result<(bool, Lease), Status> {
-        let (old, mut owners) = self.get(&key).map(|old| (fields(&old.spec), old.owners.clone())).unwrap_or_default();
+        let old = self.get(&key).map(|old| fields(&old.spec));
+        let mut owners = self.get(&key).map(|old| old.owners.clone()).unwrap_or_default();
         let is_meant = |old: &Lease| meta.uid.is_empty() || meta.uid == old.uid;
         if self.get(&key).is_some_and(is_meant) && matches!(meta.resource_version.as_str(), "" | "0") {
             return Err(Status::version_needed(&key.1));
         }
-        owners.update(manager, &old, &fields(&spec));
+        owners.update(manager, old.as_ref(), &fields(&spec));
         self.replace(key, meta, spec, owners, making)
     }
 

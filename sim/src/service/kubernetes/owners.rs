@@ -16,6 +16,9 @@ pub enum Operation {
     Update,
 }
 
+/// Who owns what an object had before anything was applied to it, and nobody owned.
+const BEFORE: &str = "before-first-apply";
+
 /// The fields of each manager. None has an empty set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Owners(BTreeMap<(String, Operation), BTreeSet<String>>);
@@ -29,10 +32,15 @@ pub fn fields(spec: &impl Serialize) -> Fields {
 }
 
 impl Owners {
-    /// A manager has replaced `old` by `new`, whoever owned what.
-    pub fn update(&mut self, manager: &str, old: &Fields, new: &Fields) {
+    /// A manager has replaced `old` by `new`, or made it, whoever owned what. Where nobody owns anything of an object,
+    /// nobody does until something is applied to it.
+    pub fn update(&mut self, manager: &str, old: Option<&Fields>, new: &Fields) {
+        if old.is_some() && self.0.is_empty() {
+            return;
+        }
+        let is_changed = |name: &String, value: &Value| old.and_then(|old| old.get(name)) != Some(value);
         let changed: BTreeSet<String> =
-            new.iter().filter(|(name, value)| old.get(*name) != Some(value)).map(|(name, _)| name.clone()).collect();
+            new.iter().filter(|(name, value)| is_changed(name, value)).map(|(name, _)| name.clone()).collect();
         for fields in self.0.values_mut() {
             fields.retain(|name| new.contains_key(name) && !changed.contains(name));
         }
@@ -40,18 +48,15 @@ impl Owners {
         self.tidy();
     }
 
-    /// What `old` becomes when a manager applies `config`: its own fields, and those of others.
+    /// What `old` becomes when a manager applies `config`: its own fields, and those of others. Values are compared as
+    /// they were sent: the same time in another zone is another value.
     ///
     /// # Errors
     /// It would change another's field, and has not said `force`.
-    pub fn apply(
-        &mut self,
-        manager: &str,
-        force: bool,
-        old: &Fields,
-        config: &Fields,
-        name: &str,
-    ) -> Result<Fields, Status> {
+    pub fn apply(&mut self, manager: &str, force: bool, old: &Fields, config: &Fields) -> Result<Fields, Status> {
+        if self.0.is_empty() {
+            self.update(BEFORE, None, old);
+        }
         let own = (manager.to_owned(), Operation::Apply);
         let changes = |name: &String| config.get(name).is_some_and(|value| old.get(name) != Some(value));
         let others = self.0.iter().filter(|(who, _)| **who != own);
@@ -60,7 +65,7 @@ impl Owners {
             .map(|((who, operation), field)| (shown(who, *operation), format!(".spec.{field}")))
             .collect();
         if !force && !conflicts.is_empty() {
-            return Err(Status::conflicts(name, &conflicts));
+            return Err(Status::conflicts(&conflicts));
         }
         let mut new = old.clone();
         let before = self.0.remove(&own).unwrap_or_default();
@@ -106,43 +111,53 @@ mod tests {
     fn an_apply_is_refused_while_another_owns_what_it_changes() {
         let mut owners = Owners::default();
         let first = fields(&json!({ "holderIdentity": "a", "leaseTransitions": 1 }));
-        let is = owners.apply("m-a", false, &Fields::new(), &first, "l").unwrap_or_default();
+        let is = owners.apply("m-a", false, &Fields::new(), &first).unwrap_or_default();
         assert_eq!(is, first);
         let second = fields(&json!({ "holderIdentity": "b" }));
-        let said = refused(owners.clone().apply("m-b", false, &is, &second, "l"));
+        let said = refused(owners.clone().apply("m-b", false, &is, &second));
         assert_eq!(said, "Apply failed with 1 conflict: conflict with \"m-a\": .spec.holderIdentity");
         // The same value is no conflict.
         let same = fields(&json!({ "holderIdentity": "a" }));
-        assert_eq!(refused(owners.clone().apply("m-b", false, &is, &same, "l")), "");
+        assert_eq!(refused(owners.clone().apply("m-b", false, &is, &same)), "");
         // Once a field is gone, nobody owns it.
         let free = fields(&json!({ "leaseTransitions": 1 }));
-        owners.update("m-c", &is, &free);
-        assert_eq!(refused(owners.apply("m-b", false, &free, &second, "l")), "");
+        owners.update("m-c", Some(&is), &free);
+        assert_eq!(refused(owners.apply("m-b", false, &free, &second)), "");
     }
 
     #[test]
     fn an_update_takes_the_fields_that_it_changes() {
         let mut owners = Owners::default();
         let first = fields(&json!({ "holderIdentity": "a", "renewTime": "1" }));
-        let is = owners.apply("m", false, &Fields::new(), &first, "l").unwrap_or_default();
+        let is = owners.apply("m", false, &Fields::new(), &first).unwrap_or_default();
         let renewed = fields(&json!({ "holderIdentity": "a", "renewTime": "2" }));
-        owners.update("m", &is, &renewed);
+        owners.update("m", Some(&is), &renewed);
         let later = fields(&json!({ "holderIdentity": "a", "renewTime": "3" }));
-        let said = refused(owners.clone().apply("m", false, &renewed, &later, "l"));
+        let said = refused(owners.clone().apply("m", false, &renewed, &later));
         assert_eq!(
             said,
             "Apply failed with 1 conflict: conflict with \"m\" using coordination.k8s.io/v1: .spec.renewTime"
         );
-        assert_eq!(owners.apply("m", true, &renewed, &later, "l").unwrap_or_default(), later);
+        assert_eq!(owners.apply("m", true, &renewed, &later).unwrap_or_default(), later);
+    }
+
+    #[test]
+    fn what_nobody_owned_before_the_first_apply_is_not_taken() {
+        let mut owners = Owners::default();
+        let (made, is) = (Fields::new(), fields(&json!({ "holderIdentity": "a" })));
+        owners.update("m", None, &made);
+        owners.update("m", Some(&made), &is);
+        let said = refused(owners.apply("m", false, &is, &fields(&json!({ "holderIdentity": "b" }))));
+        assert!(said.contains("\"before-first-apply\" using coordination.k8s.io/v1: .spec.holderIdentity"), "{said}");
     }
 
     #[test]
     fn what_is_no_longer_applied_is_gone_unless_others_own_it() {
         let mut owners = Owners::default();
         let both = fields(&json!({ "holderIdentity": "a", "leaseTransitions": 1 }));
-        let is = owners.apply("one", false, &Fields::new(), &both, "l").unwrap_or_default();
-        let is = owners.apply("two", false, &is, &fields(&json!({ "leaseTransitions": 1 })), "l").unwrap_or_default();
-        let is = owners.apply("one", false, &is, &Fields::new(), "l").unwrap_or_default();
+        let is = owners.apply("one", false, &Fields::new(), &both).unwrap_or_default();
+        let is = owners.apply("two", false, &is, &fields(&json!({ "leaseTransitions": 1 }))).unwrap_or_default();
+        let is = owners.apply("one", false, &is, &Fields::new()).unwrap_or_default();
         assert_eq!(is, fields(&json!({ "leaseTransitions": 1 })));
     }
 }

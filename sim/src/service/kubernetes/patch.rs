@@ -1,13 +1,12 @@
 //! Patches of a Lease: merges (a strategic one is the same, as a Lease has no lists) and server-side apply.
 //!
 //! Reference: kubernetes/kubernetes 1.20.2, `staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go`, and
-//! `pkg/apis/meta/v1/validation/validation.go: ValidatePatchOptions`. Written from the source; no real server was
-//! compared with.
+//! `pkg/apis/meta/v1/validation/validation.go: ValidatePatchOptions`.
 
 use super::{
     model::{Key, Lease, Making, Meta, Model, Spec, spec},
     owners::{Fields, Operation, fields},
-    status::Status,
+    status::{Cause, Status},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,11 +31,11 @@ impl Model {
     pub fn patch(&mut self, key: Key, patch: &Patch, making: Making) -> Result<(bool, Lease), Status> {
         let applies = patch.operation == Operation::Apply;
         let manager = match (&patch.manager, applies) {
-            (None, true) => return Err(Status::option("fieldManager", "Required value: is required for apply patch")),
+            (None, true) => return Err(Status::option(Cause::required("fieldManager", "is required for apply patch"))),
             (manager, _) => manager.as_deref().unwrap_or("unknown"),
         };
         if patch.force && !applies {
-            return Err(Status::option("force", "Forbidden: may not be specified for non-apply patch"));
+            return Err(Status::option(Cause::forbidden("force", "may not be specified for non-apply patch")));
         }
         let meta = meta(&key, &patch.body)?;
         let wanted = match patch.body.get("spec") {
@@ -55,9 +54,14 @@ impl Model {
                         format!("failed to create typed patch object: .spec.{name}: field not declared in schema");
                     return Err(Status::internal(&why));
                 }
-                owners.apply(manager, patch.force, &old, &fields(&parsed(wanted)?), &key.1)?
+                parsed(wanted.clone())?;
+                owners.apply(manager, patch.force, &old, &wanted)?
             }
             false if lease.is_none() => return Err(Status::not_found(&key.1)),
+            // It would take the version away.
+            false if matches!(patch.body["metadata"]["resourceVersion"].as_str(), Some("" | "0")) => {
+                return Err(Status::version_needed(&key.1));
+            }
             false => {
                 let mut new = old.clone();
                 for (name, value) in wanted {
@@ -67,7 +71,7 @@ impl Model {
                     }
                 }
                 let new = fields(&parsed(new)?);
-                owners.update(manager, &old, &new);
+                owners.update(manager, Some(&old), &new);
                 new
             }
         };

@@ -17,6 +17,10 @@ impl Cause {
         Cause { reason: "FieldValueRequired", message: format!("Required value: {why}"), field }
     }
 
+    pub(super) fn forbidden(field: &'static str, why: &str) -> Cause {
+        Cause { reason: "FieldValueForbidden", message: format!("Forbidden: {why}"), field }
+    }
+
     pub(super) fn invalid(field: &'static str, value: &str, why: &str) -> Cause {
         Cause { reason: "FieldValueInvalid", message: format!("Invalid value: {value}: {why}"), field }
     }
@@ -80,32 +84,34 @@ impl Status {
     }
 
     /// Fields that belong to other managers, each with its manager as it is shown.
-    pub(super) fn conflicts(name: &str, conflicts: &[(String, String)]) -> Status {
+    pub(super) fn conflicts(conflicts: &[(String, String)]) -> Status {
         let mut managers: Vec<&String> = conflicts.iter().map(|(manager, _)| manager).collect();
         managers.dedup();
-        let told: Vec<String> = managers
-            .into_iter()
-            .map(|manager| {
-                let fields = conflicts.iter().filter(|(owner, _)| owner == manager).map(|(_, field)| field.as_str());
-                match fields.collect::<Vec<_>>().as_slice() {
-                    [field] => format!("conflict with {manager}: {field}"),
-                    fields => format!("conflicts with {manager}:\n- {}", fields.join("\n- ")),
-                }
-            })
-            .collect();
-        let (count, plural) = (conflicts.len(), if conflicts.len() == 1 { "" } else { "s" });
-        let message = format!("Apply failed with {count} conflict{plural}: {}", told.join("\n"));
+        let of = |manager: &String| {
+            let fields =
+                conflicts.iter().filter(|(owner, _)| owner == manager).map(|(_, field)| format!("\n- {field}"));
+            format!("conflicts with {manager}:{}", fields.collect::<String>())
+        };
+        let message = match conflicts {
+            [(manager, field)] => format!("Apply failed with 1 conflict: conflict with {manager}: {field}"),
+            _ => {
+                let told: Vec<String> = managers.into_iter().map(of).collect();
+                format!("Apply failed with {} conflicts: {}", conflicts.len(), told.join("\n"))
+            }
+        };
         let causes = conflicts.iter().map(|(manager, field)| {
             json!({ "reason": "FieldManagerConflict", "message": format!("conflict with {manager}"), "field": field })
         });
-        let details = json!({ "name": name, "group": GROUP, "kind": "leases", "causes": causes.collect::<Vec<_>>() });
+        let details = json!({ "causes": causes.collect::<Vec<_>>() });
         Status { code: 409, reason: "Conflict", message, details: Some(details) }
     }
 
     /// An option of a patch.
-    pub(super) fn option(field: &'static str, why: &str) -> Status {
-        let message = format!("PatchOptions.meta.k8s.io \"\" is invalid: {field}: {why}");
-        Status { code: 422, reason: "Invalid", message, details: None }
+    pub(super) fn option(Cause { reason, message, field }: Cause) -> Status {
+        let told = format!("PatchOptions.meta.k8s.io \"\" is invalid: {field}: {message}");
+        let causes = json!([{ "reason": reason, "message": message, "field": field }]);
+        let details = json!({ "group": "meta.k8s.io", "kind": "PatchOptions", "causes": causes });
+        Status { code: 422, reason: "Invalid", message: told, details: Some(details) }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Status {

@@ -51,6 +51,11 @@ fn holds_on_etcd() {
 }
 
 #[test]
+fn holds_on_kubernetes() {
+    holds_on(Service::Kubernetes);
+}
+
+#[test]
 fn holds_on_postgres() {
     holds_on(Service::Postgres);
 }
