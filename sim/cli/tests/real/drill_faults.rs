@@ -91,6 +91,33 @@ fn a_fleet_that_takes_one_member_for_the_service_is_found() {
     assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
 }
 
+/// Whoever leads gives up for ever once the service cannot be reached.
+const GIVES_UP: &str = r#"
+[ {number} = 1 ] || exec sleep 1000
+echo {node} leads
+while curl -sf -m 2 http://{etcd.1}/v3/kv/range -d '{"key":"bGVhZGVy"}' >/dev/null; do
+  curl -sf -X POST http://{store}/ >/dev/null
+  sleep 0.1
+done
+echo {node} leads no more
+exec sleep 1000
+"#;
+
+#[test]
+fn a_fleet_that_does_not_come_back_after_the_service_is_found() {
+    let what = "the drill of a fleet that gives up";
+    let found = [servers::find("etcd", "etcd-server", what), servers::find("curl", "curl", what)];
+    if found.iter().any(Option::is_none) {
+        return;
+    }
+    let folder = Folder::new();
+    let file = fs::read_to_string(shell(GIVES_UP, &folder)).expect("written");
+    let file = file.replace("redis = {}", "etcd = { members = 3 }").replace("2s", "1s");
+    let file = folder.write("fleet.toml", file);
+    let (code, said) = drilled(file.as_ref(), "service-restart", &folder);
+    assert!(code == Some(3) && said.contains("liveness"), "{code:?}\n{said}");
+}
+
 /// A lease whose end is a time of day on the clock of whoever has it, as in a row of a table. Between two looks at it, the leader
 /// trusts its own clock.
 const OWN_CLOCK: &str = r#"

@@ -110,6 +110,13 @@ struct Struck {
     unnoticed: Option<Unnoticed>,
 }
 
+impl Struck {
+    /// Of a fault that replaces nobody.
+    fn unless(unnoticed: Option<Unnoticed>) -> Struck {
+        Struck { unnoticed, ..Struck::default() }
+    }
+}
+
 impl Run<'_> {
     async fn whole(&mut self, plan: &Plan) -> Result<Struck, Failed> {
         self.note_skew(plan.scenario);
@@ -184,20 +191,10 @@ impl Run<'_> {
                 self.end(index, &fault, &[leader]);
                 replaced
             }
-            Scenario::ServiceRestart => {
-                self.service_restarts().await?;
-                false
-            }
-            Scenario::ClockStep => {
-                return Ok(Struck { unnoticed: self.clock_steps(leader).await?, ..Struck::default() });
-            }
-            Scenario::ClockSkew => return Ok(Struck { unnoticed: self.clocks_differ().await?, ..Struck::default() }),
-            Scenario::ServiceLeaderRestart => {
-                let led_anew = self.service_leader_restarts().await?;
-                let why = "no other member of the service led".to_owned();
-                let unnoticed = (!led_anew).then_some(Unnoticed { why, unasked: false });
-                return Ok(Struck { unnoticed, ..Struck::default() });
-            }
+            Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
+            Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
+            Scenario::ClockStep => return Ok(Struck::unless(self.clock_steps(leader).await?)),
+            Scenario::ClockSkew => return Ok(Struck::unless(self.clocks_differ().await?)),
         };
         Ok(Struck { replaced, ..Struck::default() })
     }

@@ -145,11 +145,9 @@ impl Scenario {
 
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
-        match self {
-            Scenario::Steady | Scenario::ServiceRestart | Scenario::ServiceLeaderRestart => false,
-            Scenario::ClockStep | Scenario::ClockSkew => false,
-            _ => true,
-        }
+        let service_s = matches!(self, Scenario::ServiceRestart | Scenario::ServiceLeaderRestart);
+        let clock_s = matches!(self, Scenario::ClockStep | Scenario::ClockSkew);
+        !(service_s || clock_s || matches!(self, Scenario::Steady))
     }
 }
 

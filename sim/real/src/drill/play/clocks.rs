@@ -39,8 +39,8 @@ impl Run<'_> {
             self.wait(2 * self.file.fleet.lease).await?;
             doubt = worse(doubt, self.stage.members[leader].unnoticed().await);
         }
-        self.somebody_writes().await?;
-        Ok(doubt)
+        let silent = self.somebody_writes().await?;
+        Ok(worse(doubt, silent))
     }
 
     /// Clocks have differed from the start. Returns why a member may not have noticed.
