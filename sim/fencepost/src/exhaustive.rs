@@ -6,10 +6,13 @@ use crate::{
     failure::Kind,
     scenarios::EXHAUSTIVE,
     tempo::{Send, Tempo},
-    trial::Trial,
 };
 use protocols::history::{Fact, Requirement};
-use scenarios::{Plan, scenario::program::paused_before_send};
+use scenarios::{
+    Plan,
+    fault::{Trigger, Who},
+    scenario::program::paused_before_send,
+};
 use sim::exhaustive::evenly;
 use std::{collections::HashMap, fmt};
 
@@ -82,9 +85,15 @@ fn needs_another(plan: &Plan) -> bool {
     plan.requires.iter().any(|required| required.fact == Fact::LeadersTookEffect && required.at_least > 1)
 }
 
-/// The plans: single pauses, and at most so many second ones, evenly chosen.
-pub fn plans(trial: &Trial, tempo: &Tempo, pairs: u64) -> Result<(Vec<Plan>, Exhausted), Failure> {
-    let quiet = Plan { scenario: EXHAUSTIVE.name.to_owned(), ..trial.quiet(tempo, trial.seeds.start)? };
+/// The plans, from one in which nothing happens: single pauses, and at most so many second ones, evenly chosen; `sends_of`
+/// runs a plan, and gives what its processes sent.
+pub fn plans(
+    quiet: Plan,
+    tempo: &Tempo,
+    pairs: u64,
+    sends_of: impl Fn(&Plan) -> Result<Vec<Send>, Failure>,
+) -> Result<(Vec<Plan>, Exhausted), Failure> {
+    let quiet = Plan { scenario: EXHAUSTIVE.name.to_owned(), ..quiet };
     let until_ms = tempo.replaced_ms();
     let all: Vec<Numbered<'_>> = numbered(&tempo.sent).take_while(|(_, send)| send.at_ms <= until_ms).collect();
     let (sends, lengths) = (chosen(&all, SENDS_MAX), lengths_ms(tempo));
@@ -93,7 +102,7 @@ pub fn plans(trial: &Trial, tempo: &Tempo, pairs: u64) -> Result<(Vec<Plan>, Exh
     let first: Vec<&Plan> = plans.iter().filter(|plan| pairs > 0 && needs_another(plan)).collect();
     let mut second = Vec::new();
     for first in chosen(&first, FIRST_MAX) {
-        let sent = trial.sent(&trial.run_counting(first)?);
+        let sent = sends_of(first)?;
         let pauses: Vec<Plan> = after(first, &sent, tempo)
             .flat_map(|send| lengths.iter().map(move |ms| pause(first.clone(), tempo, send, *ms)))
             .collect();
@@ -117,9 +126,7 @@ pub fn plans(trial: &Trial, tempo: &Tempo, pairs: u64) -> Result<(Vec<Plan>, Exh
 fn after<'a>(first: &Plan, sent: &'a [Send], tempo: &Tempo) -> impl Iterator<Item = Numbered<'a>> {
     let until_ms = first.duration_ms as f64 - 3_000.0 - tempo.takeover_ms;
     let (of, number) = match first.faults.first().map(|fault| &fault.when) {
-        Some(scenarios::fault::Trigger::Passage { node: scenarios::fault::Who::Named(name), nth, .. }) => {
-            (name.clone(), *nth)
-        }
+        Some(Trigger::Passage { node: Who::Named(name), nth, .. }) => (name.clone(), *nth),
         _ => (String::new(), 0),
     };
     let stopped = move |(nth, send): &Numbered<'_>| *nth == number && send.by == of;

@@ -158,7 +158,7 @@ impl Trial {
     }
 
     /// A plan in which nothing happens yet.
-    pub fn quiet(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
+    fn quiet(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
         self.plan(EVERY_SEND.name, Some(tempo), seed)
     }
 
@@ -197,7 +197,9 @@ impl Trial {
         }
         let mut exhausted = None;
         if let Some(pairs) = self.exhaustive {
-            let (stopped, covered) = exhaustive::plans(self, tempo, pairs)?;
+            let quiet = self.quiet(tempo, self.seeds.start)?;
+            let sends_of = |plan: &Plan| self.run_counting(plan).map(|run| self.sent(&run));
+            let (stopped, covered) = exhaustive::plans(quiet, tempo, pairs, sends_of)?;
             plans.extend(stopped);
             exhausted = Some(covered);
         }
