@@ -95,7 +95,7 @@ fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
 
 /// Without those that move clocks, if clocks cannot be moved.
 fn movable(scenarios: Vec<Scenario>, args: &DrillArgs, file: &File, tools: &Path) -> Result<Vec<Scenario>, Stop> {
-    let moves = |scenario: &Scenario| scenario.clock(0).is_some();
+    let moves = |scenario: &Scenario| scenario.moves_clocks();
     let Some(first) = scenarios.iter().find(|scenario| moves(scenario)) else { return Ok(scenarios) };
     let Some(why) = drill::unmovable(file, tools) else { return Ok(scenarios) };
     if !args.scenarios.is_empty() {

@@ -67,13 +67,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// One that is off by so many milliseconds from the start. Its file is `file`.
+    /// One that is right. Its file is `file`.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn new(file: PathBuf, library: PathBuf, off_ms: i64) -> Result<Clock, Failed> {
-        let words = [0, off_ms * 1_000_000, 0, 0].map(i64::to_ne_bytes);
-        fs::write(&file, words.as_flattened()).map_err(Failed::unwritten(&file))?;
+    pub fn new(file: PathBuf, library: PathBuf) -> Result<Clock, Failed> {
+        fs::write(&file, [0; 4 * size_of::<i64>()]).map_err(Failed::unwritten(&file))?;
         Ok(Clock { file, library, step: 0 })
     }
 
@@ -265,7 +264,7 @@ mod tests {
     #[test]
     fn only_the_time_of_day_moves_and_it_is_known_whether_somebody_has_asked() {
         let folder = folder("moves");
-        let mut clock = Clock::new(folder.join("n1.clock"), library(&folder).expect("compiled"), 0).expect("written");
+        let mut clock = Clock::new(folder.join("n1.clock"), library(&folder).expect("compiled")).expect("written");
         assert!(!clock.is_asked());
         for off in [0, 7_200, -7_200] {
             clock.set(off * 1_000).expect("written");
@@ -282,7 +281,7 @@ mod tests {
         fs::write(&source, include_str!("clock/waits.c")).expect("written");
         let compiled = Command::new("cc").arg(&source).arg("-o").arg(&program).args(["-lpthread", "-lrt"]).status();
         assert!(compiled.is_ok_and(|status| status.success()));
-        let mut clock = Clock::new(folder.join("n1.clock"), library(&folder).expect("compiled"), 0).expect("written");
+        let mut clock = Clock::new(folder.join("n1.clock"), library(&folder).expect("compiled")).expect("written");
         for off in [3_600_000, -3_600_000] {
             clock.set(off).expect("written");
             runs(&clock, &[program.to_str().expect("a name")]);

@@ -119,7 +119,6 @@ impl Struck {
 
 impl Run<'_> {
     async fn whole(&mut self, plan: &Plan) -> Result<Struck, Failed> {
-        self.note_skew(plan.scenario);
         for index in 0..self.stage.members.len() {
             self.stage.start_member(index)?;
             self.note(Note::Node(index, NodeState::Up));
@@ -194,7 +193,7 @@ impl Run<'_> {
             Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
             Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
             Scenario::ClockStep => return Ok(Struck::unless(self.clock_steps(leader).await?)),
-            Scenario::ClockSkew => return Ok(Struck::unless(self.clocks_differ().await?)),
+            Scenario::ClockSkew => return Ok(Struck::unless(self.clocks_differ(leader).await?)),
         };
         Ok(Struck { replaced, ..Struck::default() })
     }

@@ -96,7 +96,7 @@ impl Scenario {
                 "The leader's clock jumps two leases ahead, two leases later to two leases behind, and then it is right again."
             }
             Scenario::ClockSkew => {
-                "The second member's clock is two leases ahead from the start, and the third's two leases behind."
+                "One follower's clock is two leases ahead from now on, and another one's is two leases behind."
             }
         }
     }
@@ -128,14 +128,9 @@ impl Scenario {
         }
     }
 
-    /// By how many leases a member's clock is off from the start; `None` if clocks are the machine's.
-    pub const fn clock(self, member: usize) -> Option<i64> {
-        match (self, member % 3) {
-            (Scenario::ClockStep, _) | (Scenario::ClockSkew, 0) => Some(0),
-            (Scenario::ClockSkew, 1) => Some(OFF_LEASES),
-            (Scenario::ClockSkew, _) => Some(-OFF_LEASES),
-            _ => None,
-        }
+    /// Whether members' clocks are moved.
+    pub const fn moves_clocks(self) -> bool {
+        matches!(self, Scenario::ClockStep | Scenario::ClockSkew)
     }
 
     /// Whether a write is held back.
@@ -146,8 +141,7 @@ impl Scenario {
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
         let service_s = matches!(self, Scenario::ServiceRestart | Scenario::ServiceLeaderRestart);
-        let clock_s = matches!(self, Scenario::ClockStep | Scenario::ClockSkew);
-        !(service_s || clock_s || matches!(self, Scenario::Steady))
+        !(service_s || self.moves_clocks() || matches!(self, Scenario::Steady))
     }
 }
 

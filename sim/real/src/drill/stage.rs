@@ -120,12 +120,12 @@ impl Stage {
         let path = search_path(started);
         let mut stage =
             Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, scripts, events };
-        let library = scenario.clock(0).map(|_| clock::library(folder)).transpose()?;
+        let library = scenario.moves_clocks().then(|| clock::library(folder)).transpose()?;
         for index in 0..usize::from(file.fleet.members) {
             let member = stage.member(file, index, (&service_at, store_at), places).await?;
             stage.members.push(member);
-            if let (Some(library), Some(leases)) = (&library, scenario.clock(index)) {
-                stage.members[index].has_clock(library, leases * file.fleet.lease_ms(), folder)?;
+            if let Some(library) = &library {
+                stage.members[index].has_clock(library, folder)?;
             }
         }
         stage.service = service.take();
@@ -258,9 +258,9 @@ impl Member {
         ended
     }
 
-    /// Gives it a clock of its own, which is off by so many milliseconds.
-    fn has_clock(&mut self, library: &Path, off_ms: i64, folder: &Path) -> Result<(), Failed> {
-        let clock = Clock::new(folder.join(format!("{}.clock", self.name)), library.to_owned(), off_ms)?;
+    /// Gives it a clock of its own, which is right.
+    fn has_clock(&mut self, library: &Path, folder: &Path) -> Result<(), Failed> {
+        let clock = Clock::new(folder.join(format!("{}.clock", self.name)), library.to_owned())?;
         let words = std::mem::take(&mut self.recipe.words);
         self.recipe.words = clock.words(words, self.recipe.environment.get("LD_PRELOAD"));
         self.clock = Some(clock);

@@ -2,24 +2,13 @@
 
 use super::run::Run;
 use crate::{
-    drill::{
-        clock::Unnoticed,
-        scenario::{OFF_LEASES, Scenario},
-    },
+    drill::{clock::Unnoticed, scenario::OFF_LEASES},
     error::Failed,
 };
 use protocols::history::Phase;
 use scenarios::fault::{Fault, Who};
 
 impl Run<'_> {
-    /// Notes that clocks differ from the start.
-    pub fn note_skew(&mut self, scenario: Scenario) {
-        for member in 0..self.stage.members.len() {
-            let leases = scenario.clock(member).filter(|leases| *leases != 0);
-            leases.into_iter().for_each(|leases| self.note_step(member, leases));
-        }
-    }
-
     /// A clock has been moved by so many leases.
     fn note_step(&mut self, member: usize, leases: i64) {
         let node = Who::Named(self.stage.members[member].name.clone());
@@ -43,14 +32,21 @@ impl Run<'_> {
         Ok(worse(doubt, silent))
     }
 
-    /// Clocks have differed from the start. Returns why a member may not have noticed.
-    pub async fn clocks_differ(&mut self) -> Result<Option<Unnoticed>, Failed> {
+    /// A follower's clock is ahead, another one's behind; the leader's is right. If it were the one ahead, nobody else would take its
+    /// lease for over. Returns why one of them may not have noticed.
+    pub async fn clocks_differ(&mut self, leader: usize) -> Result<Option<Unnoticed>, Failed> {
+        let followers = (0..self.stage.members.len()).filter(|member| *member != leader);
+        let off: Vec<(usize, i64)> = followers.zip([OFF_LEASES, -OFF_LEASES]).collect();
+        for (member, leases) in &off {
+            if let Some(clock) = &mut self.stage.members[*member].clock {
+                clock.set(leases * self.file.fleet.lease_ms())?;
+            }
+            self.note_step(*member, *leases);
+        }
         self.wait(2 * self.file.fleet.lease).await?;
         let mut doubt = None;
-        for member in 0..self.stage.members.len() {
-            if Scenario::ClockSkew.clock(member) != Some(0) {
-                doubt = worse(doubt, self.stage.members[member].unnoticed().await);
-            }
+        for (member, _) in off {
+            doubt = worse(doubt, self.stage.members[member].unnoticed().await);
         }
         Ok(doubt)
     }
