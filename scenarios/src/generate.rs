@@ -285,7 +285,7 @@ impl Drawn {
         while let Some((place, _)) = plan.redundant(protocol) {
             plan.faults.remove(place);
         }
-        // A fleet of one has nobody who could take over sooner than who resigned may stand again.
+        // Alone, who resigned has to stand again.
         params.nodes = params.nodes.min(plan.candidates.len() as u16);
         plan.liveness_bound_ms = bound::liveness_ms(&plan, &params, protocol, self.trouble_ms);
         plan.duration_ms = self.trouble_ms + plan.liveness_bound_ms + QUIET_SLACK_MS;

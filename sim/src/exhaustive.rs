@@ -110,16 +110,24 @@ impl Exhaustive<'_> {
         let lengths_ms = self.lengths_ms();
         let plan = self.plan(&lengths_ms)?;
         let passages = self.passages(&plan)?;
-        let space = Space { passages: passages.len() as u64, lengths: lengths_ms.len() as u64 };
-        let pause = |(passage, length): (usize, usize)| (passages[passage].clone(), lengths_ms[length]);
-        let (singles, pairs) = (space.singles(), space.pairs());
-        let Some(singles) = self.all(&plan, singles, singles, |nth| vec![pause(space.single(nth))])? else {
+        let alone: Vec<Pause> =
+            passages.iter().flat_map(|one| lengths_ms.iter().map(move |ms| (one.clone(), *ms))).collect();
+        let count = alone.len() as u64;
+        let Some(singles) = self.all(&plan, count, count, |nth| vec![alone[nth as usize].clone()])? else {
             return Ok(None);
         };
-        let Some(pairs) = self.all(&plan, pairs, self.pairs.min(pairs), |nth| space.pair(nth).map(pause).to_vec())?
-        else {
-            return Ok(None);
+        let lengths = lengths_ms.len() as u64;
+        // Of two passages, the earlier comes first: by their numbers, with each of the lengths for each.
+        let of = passages.len() as u64;
+        let every = of * of.saturating_sub(1) / 2 * lengths * lengths;
+        let pair = |nth: u64| {
+            let (first, second) = nth_pair(nth / (lengths * lengths));
+            let (one, other) = ((nth / lengths) % lengths, nth % lengths);
+            [(first, one), (second, other)]
+                .map(|(passage, length)| (passages[passage as usize].clone(), lengths_ms[length as usize]))
+                .to_vec()
         };
+        let Some(pairs) = self.all(&plan, every, self.pairs.min(every), pair)? else { return Ok(None) };
         let mut counted = BTreeMap::new();
         for passage in &passages {
             *counted.entry(passage.point.name()).or_default() += 1;
@@ -237,37 +245,6 @@ impl Came {
             Verdict::Liveness => self.leaderless += 1,
             _ => {}
         }
-    }
-}
-
-/// So many passages, each paused for each of so many lengths. Passages and lengths are numbered from 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Space {
-    pub passages: u64,
-    pub lengths: u64,
-}
-
-impl Space {
-    /// How many single pauses there are.
-    pub fn singles(self) -> u64 {
-        self.passages * self.lengths
-    }
-
-    /// The passage and length of the nth.
-    pub fn single(self, nth: u64) -> (usize, usize) {
-        ((nth / self.lengths) as usize, (nth % self.lengths) as usize)
-    }
-
-    /// How many pairs there are: of two passages, with each of the lengths for each.
-    pub fn pairs(self) -> u64 {
-        self.passages * self.passages.saturating_sub(1) / 2 * self.lengths * self.lengths
-    }
-
-    /// The nth pair, its passages by their numbers.
-    pub fn pair(self, nth: u64) -> [(usize, usize); 2] {
-        let (first, second) = nth_pair(nth / (self.lengths * self.lengths));
-        [(first, (nth / self.lengths) % self.lengths), (second, nth % self.lengths)]
-            .map(|(p, l)| (p as usize, l as usize))
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fault::Who;
+use crate::{fault::Who, scenario};
 use proptest::{
     prop_assert, proptest,
     test_runner::{TestCaseError, TestError},
@@ -53,6 +53,34 @@ proptest! {
         let left = founders - dead.len();
         prop_assert!(if protocol.majority { left > founders / 2 } else { left > 0 }, "{dead:?} of {founders} die");
         prop_assert!(cut + usize::from(!dead.is_empty()) <= 1, "{cut} cuts stay, and {dead:?} die");
+    }
+}
+
+#[test]
+fn members_leave_only_while_the_others_hear_each_other() {
+    let protocol = election::find("raft").expect("a protocol");
+    let steady = scenario::find("steady").expect("a scenario");
+    let (one, other) = (Who::Named("n1".to_owned()), Who::Named("n2".to_owned()));
+    for (nodes, leave_after_a_cut, cut_after_a_leave) in [(3, 0, false), (4, 0, false), (5, 1, true)] {
+        let plan = steady.compile(&Params { nodes, ..Params::default() }, protocol, 1).expect("a plan");
+        let cast = || Cast::new(&plan, protocol, 10_000, None);
+        let draft = Draft {
+            pick: 0,
+            whom: Role::Candidate(0),
+            others: Role::Candidate(1),
+            when: When::At { start: 0 },
+            length: 0,
+            amount: 0,
+            flag: false,
+            for_good: true,
+            wild: false,
+        };
+        let mut cut_first = cast();
+        assert!(cut_first.may_stay_cut(&draft, &one, &other), "{nodes}");
+        assert_eq!((0..9).filter(|_| cut_first.may_leave()).count(), leave_after_a_cut, "{nodes}");
+        let mut leave_first = cast();
+        assert!(leave_first.may_leave(), "{nodes}");
+        assert_eq!(leave_first.may_stay_cut(&draft, &one, &other), cut_after_a_leave, "{nodes}");
     }
 }
 

@@ -8,11 +8,7 @@ use crate::{
     tempo::{Send, Tempo},
 };
 use protocols::history::{Fact, Requirement};
-use scenarios::{
-    Plan,
-    fault::{Trigger, Who},
-    scenario::program::paused_before_send,
-};
+use scenarios::{Plan, scenario::program::paused_before_send};
 use sim::exhaustive::evenly;
 use std::{collections::HashMap, fmt};
 
@@ -99,14 +95,16 @@ pub fn plans(
     let (sends, lengths) = (chosen(&all, SENDS_MAX), lengths_ms(tempo));
     let single = |send: &Numbered<'_>| lengths.iter().map(|ms| pause(quiet.clone(), tempo, *send, *ms)).collect();
     let mut plans: Vec<Plan> = sends.iter().flat_map::<Vec<Plan>, _>(single).collect();
-    let first: Vec<&Plan> = plans.iter().filter(|plan| pairs > 0 && needs_another(plan)).collect();
+    // Each send has as many plans as there are lengths.
+    let stopped = plans.iter().enumerate().map(|(place, plan)| (sends[place / lengths.len()], plan));
+    let first: Vec<(Numbered<'_>, &Plan)> = stopped.filter(|(_, plan)| pairs > 0 && needs_another(plan)).collect();
     let mut second = Vec::new();
-    for first in chosen(&first, FIRST_MAX) {
+    for (stopped, first) in chosen(&first, FIRST_MAX) {
         let sent = sends_of(first)?;
-        let pauses: Vec<Plan> = after(first, &sent, tempo)
-            .flat_map(|send| lengths.iter().map(move |ms| pause(first.clone(), tempo, send, *ms)))
-            .collect();
-        second.extend(pauses);
+        let until_ms = first.duration_ms as f64 - 3_000.0 - tempo.takeover_ms;
+        for send in after(stopped, &sent).take_while(|(_, send)| send.at_ms <= until_ms) {
+            second.extend(lengths.iter().map(|ms| pause(first.clone(), tempo, send, *ms)));
+        }
     }
     let exhausted = Exhausted {
         sends: sends.len() as u64,
@@ -121,27 +119,22 @@ pub fn plans(
     Ok((plans, exhausted))
 }
 
-/// The sends in a run of this plan from its pause on, until whoever was stopped could have led again. They come in each run
-/// that differs only by what happens later.
-fn after<'a>(first: &Plan, sent: &'a [Send], tempo: &Tempo) -> impl Iterator<Item = Numbered<'a>> {
-    let until_ms = first.duration_ms as f64 - 3_000.0 - tempo.takeover_ms;
-    let (of, number) = match first.faults.first().map(|fault| &fault.when) {
-        Some(Trigger::Passage { node: Who::Named(name), nth, .. }) => (name.clone(), *nth),
-        _ => (String::new(), 0),
-    };
-    let stopped = move |(nth, send): &Numbered<'_>| *nth == number && send.by == of;
-    numbered(sent).skip_while(move |send| !stopped(send)).skip(1).take_while(move |(_, send)| send.at_ms <= until_ms)
+/// The sends of a run after the one before which its process was stopped. They come in each run that differs only by what
+/// happens later.
+fn after<'a>(stopped: Numbered<'_>, sent: &'a [Send]) -> impl Iterator<Item = Numbered<'a>> {
+    let (number, by) = (stopped.0, stopped.1.by.clone());
+    numbered(sent).skip_while(move |(nth, send)| *nth != number || send.by != by).skip(1)
 }
 
 impl Exhausted {
     /// Counts a run of such a plan that held; `shows` if everything that it requires arose.
-    pub fn add(&mut self, plan: &Plan, shows: bool) {
+    pub(crate) fn add(&mut self, plan: &Plan, shows: bool) {
         self.struck += u64::from(shows);
         self.succeeded += u64::from(shows && needs_another(plan));
     }
 
     /// Where nobody ever led after the first leader, nothing could have gone wrong.
-    pub fn anything(&self) -> Result<(), Failure> {
+    pub(crate) fn anything(&self) -> Result<(), Failure> {
         let why = "INCONCLUSIVE: exhaustive shows nothing: no pause of the leader led to another";
         if self.succeeded > 0 { Ok(()) } else { Err(Failure::new(Kind::Inconclusive, why.to_owned())) }
     }

@@ -63,7 +63,7 @@ pub(crate) const EXHAUSTIVE: scenario::Scenario = scenario::Scenario {
     name: "exhaustive",
     about: "A process is stopped before one of its sends, for one of a few lengths around the time that a takeover takes; or two are.",
     story: "A pause may end just before another leads, just after, or long after, and it may strike who follows, too. These are \
-            all such pauses before sends, and pairs of them.",
+            all such pauses before sends, and second ones after a takeover.",
     ..EVERY_SEND
 };
 

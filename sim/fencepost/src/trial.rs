@@ -51,7 +51,7 @@ pub struct Trial {
     pub seeds: Range<u64>,
     /// Before which sends of the first leader it is stopped.
     pub before: Vec<Sends>,
-    /// Whether every process is stopped before every send, and before how many pairs of sends.
+    /// Whether every process is stopped before every send, and how many second pauses follow a takeover.
     pub exhaustive: Option<u64>,
     /// Whether two leaders may take effect before anything has happened.
     pub tolerates: bool,

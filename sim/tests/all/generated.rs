@@ -65,8 +65,7 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
     assert!(silent.is_empty(), "never reached in {SEEDS} plans, and not listed as rare: {silent:#?}");
 }
 
-/// Each broke a promise that no such plan can keep, and was found by sweeps of a quarter of a million: clients that give up
-/// before an answer can come (three), voters that restart because their disk failed, a member that leaves a fleet whose
+/// Each once broke a promise that no such plan can keep: clients that give up before an answer can come (three), voters that restart because their disk failed, a member that leaves a fleet whose
 /// others cannot hear each other, a clock too fast for the timeout of a server far away, and a fleet of one that rests.
 #[test]
 fn no_plan_is_held_to_what_it_rules_out() {

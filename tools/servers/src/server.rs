@@ -155,7 +155,7 @@ pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
     Some(Server::start("consul", folder.path(), CONSUL, call))
 }
 
-/// Kubernetes' API server without Leases; `None`, with a message, if it is not installed and the test may pass without
+/// Kubernetes' API server, with no Lease yet; `None`, with a message, if it is not installed and the test may pass without
 /// `what`. Its etcd is started and killed with it.
 pub fn kubernetes(folder: &Folder, what: &str) -> Option<Server> {
     let (etcd, program) = (find("etcd", "etcd-server", what)?, find_kubernetes(what)?);

@@ -96,7 +96,7 @@ impl Scenario {
                 "The leader's clock jumps two leases ahead, two leases later to two leases behind, and then it is right again."
             }
             Scenario::ClockSkew => {
-                "One follower's clock is two leases ahead from now on, and another one's is two leases behind."
+                "One follower's clock is set two leases ahead, and another one's two leases behind; the leader's is right."
             }
         }
     }

@@ -109,7 +109,8 @@ found! {
     no_expiry: NoExpiry unfenced NobodyTakesOver;
     wrong_unit: WrongUnit unfenced Safety;
     one_name_for_all: OneNameForAll unfenced Safety;
-    token_cached: TokenCached exhaustive Safety;
+    token_cached: TokenCached fenced Safety;
+    token_cached_by_a_second_pause: TokenCached exhaustive Safety;
     token_at_write: TokenAtWrite fenced Safety;
     token_of_wall_clock: TokenOfWallClock fenced Safety;
     followers_write: FollowersWrite unfenced Safety;

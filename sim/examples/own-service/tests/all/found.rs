@@ -1,7 +1,14 @@
 //! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
 
 use fencepost::{Failure, Store, World, database, failure::Kind, quorum, redis, scenarios, store};
-use std::{env, process::Command, thread};
+use std::{
+    env,
+    io::Read,
+    net::{TcpListener, TcpStream},
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 fn unfenced() -> Result<fencepost::Checked, Failure> {
     World::new()
@@ -86,11 +93,35 @@ fn every_pause_before_every_send_of_every_process_and_a_hundred_second_ones() {
     assert!(exhausted.struck > 4 * exhausted.sends, "{checked}");
 }
 
+/// The first leads, and the second one once the first one's process has ended: no pause makes it lead.
+fn follows_a_connection() {
+    let is_first = env::var("HOSTNAME").is_ok_and(|name| name == "n1");
+    let wait = || thread::sleep(Duration::from_millis(100));
+    if is_first {
+        let listener = TcpListener::bind("0.0.0.0:7000").expect("the port is free");
+        thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    } else {
+        let mut first = loop {
+            match TcpStream::connect("n1:7000") {
+                Ok(first) => break first,
+                Err(_) => wait(),
+            }
+        };
+        let _ = first.read(&mut [0]);
+    }
+    let token = if is_first { "1" } else { "2" };
+    loop {
+        let _ = ureq::put("http://store/sequence").header("fencing-token", token).send_empty();
+        wait();
+    }
+}
+
 #[test]
-fn of_a_process_alone_a_pause_shows_nothing() {
-    let alone = World::new().service(redis()).store(store()).fleet(1, own_service::main).exhaustive(0);
-    let alone = alone.env("REDIS_URL", "redis://redis:6379").env("STORE_URL", "http://store").try_check();
-    assert_eq!(alone.expect_err("nobody takes over").kind, Kind::NobodyTakesOver);
+fn where_no_pause_leads_to_another_leader_an_exhaustive_search_shows_nothing() {
+    let world = World::new().store(store()).fleet(2, follows_a_connection).seeds(0..1).shrink_runs(0);
+    let failure = world.exhaustive(10).try_check().expect_err("it shows nothing");
+    assert_eq!(failure.kind, Kind::Inconclusive, "{failure}");
+    assert!(failure.to_string().contains("no pause of the leader led to another"), "{failure}");
 }
 
 fn service(store: Store) -> World {
