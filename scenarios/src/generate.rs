@@ -27,7 +27,9 @@ use crate::{
     fault::{Fault, PlannedFault, Trigger},
     params::{PROFILES, Params, Profile, STARTS_WITHIN_MS},
     plan::{Candidate, Plan, SWARM},
-    read_lease, streams,
+    read_lease,
+    scenario::Live,
+    streams,
 };
 use cast::{After, Cast, Draft, Role, When, name};
 pub use choice::Choice;
@@ -120,6 +122,17 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
     }
 }
 
+/// What the plan's protocol promises about liveness in it. If tokens restart when their key is dropped, a store that has
+/// accepted a higher one refuses every leader until the tokens have passed it.
+pub fn liveness(plan: &Plan, protocol: &Protocol) -> Live {
+    let restart = protocol.service.tokens_end_with_key && drops_key(plan);
+    if restart && plan.fencing != Fencing::Off { Live::May } else { Live::of(protocol) }
+}
+
+fn drops_key(plan: &Plan) -> bool {
+    plan.faults.iter().any(|fault| matches!(fault.what, Fault::DropKey { .. }))
+}
+
 /// The worst hazard of a generated plan. A promise about a single hazard assumes sound clocks and networks.
 fn hazard(plan: &Plan, protocol: &Protocol) -> Hazard {
     let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= bound::SOUND_PPM && !plan.read_lease;
@@ -142,8 +155,7 @@ pub fn excused(plan: &Plan, protocol: &Protocol, invariant: &str) -> bool {
     if invariant == "phantom_leader" && members_change {
         return true;
     }
-    let drops_key = || plan.faults.iter().any(|fault| matches!(fault.what, Fault::DropKey { .. }));
-    if ["elections", "phantom_leader"].contains(&invariant) && protocol.service.tokens_end_with_key && drops_key() {
+    if ["elections", "phantom_leader"].contains(&invariant) && protocol.service.tokens_end_with_key && drops_key(plan) {
         return true;
     }
     if invariant != "no_stale_read" || !plan.read_lease {

@@ -22,7 +22,7 @@ use protocols::{
 use scenarios::{
     generate::{self, Choice},
     plan::{Plan, SWARM},
-    scenario::{Live, Promised},
+    scenario::Promised,
     units::{duration_us_text, percent_text},
 };
 use serde::{Deserialize, Serialize};
@@ -140,7 +140,7 @@ fn reach(known: &mut BTreeMap<String, u64>, now: impl IntoIterator<Item = impl A
 /// The promise that a generated plan's run broke: its verdict, and the reason in one sentence; `None` if it kept all.
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
     let (plan, protocol) = (&run.plan, run.protocol);
-    let promised = Promised { safety: generate::promise(plan, protocol), liveness: Live::of(protocol) };
+    let promised = Promised { safety: generate::promise(plan, protocol), liveness: generate::liveness(plan, protocol) };
     not_kept(&run.judgement, promised, |name| generate::excused(plan, protocol, name))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn liveness_ms(plan: &Plan, params: &Params, protocol: &Protocol, tro
     let lease_ms = tries * (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol));
     // A clock that is slow by a share p takes 1 / (1 - p) of the time.
     let slow = 1_000_000 - worst_ppm(plan).min(500_000);
-    (lease_ms * 1_000_000).div_ceil(slow) + silence_ms(plan, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
+    (lease_ms * 1_000_000).div_ceil(slow) + silence_ms(plan, protocol, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
 }
 
 /// The largest error of any clock in the plan at any time, parts per million.
@@ -51,8 +51,8 @@ pub(super) fn worst_ppm(plan: &Plan) -> u64 {
 /// How much faster than true time a candidate's clocks may run, parts per million. Redlock gives a server a fixed time to
 /// accept a connection and answer: where two round trips may take as long, it hardly ever gets in on a faster clock.
 pub(super) fn fastest_ppm(network: &Network, protocol: &Protocol) -> i64 {
-    let hardly = 4 * network.one_way_max_us() * MICROSECOND >= redlock::SERVER_TIMEOUT;
-    if protocol.name == redlock::PROTOCOL.name && hardly { SOUND_PPM as i64 } else { i64::MAX }
+    let hardly = two_round_trips_us(network) * MICROSECOND >= redlock::SERVER_TIMEOUT;
+    if asks_in_a_hurry(protocol) && hardly { SOUND_PPM as i64 } else { i64::MAX }
 }
 
 /// Whether two wall clocks are so far apart that one may show the end of a lease before the other's renewal is due. To
@@ -65,8 +65,8 @@ pub(super) fn clocks_outrun_lease(plan: &Plan) -> bool {
 }
 
 /// For how long messages may have been lost, and so how long their retransmission may yet wait.
-fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
-    let of = |what: &Fault| what.parts().silent_ms.or_else(|| too_late_ms(plan, what));
+fn silence_ms(plan: &Plan, protocol: &Protocol, trouble_ms: u64) -> u64 {
+    let of = |what: &Fault| what.parts().silent_ms.or_else(|| too_late_ms(plan, protocol, what));
     let silent: Vec<f64> = plan.faults.iter().filter_map(|fault| of(&fault.what)).collect();
     if silent.is_empty() {
         return 0;
@@ -74,18 +74,32 @@ fn silence_ms(plan: &Plan, trouble_ms: u64) -> u64 {
     (silent.iter().sum::<f64>() as u64).min(trouble_ms) + FIRST_TIMEOUT_MS + plan.network.store_silence_ms()
 }
 
-/// For how long messages are so late that a client gives up before it is connected and has an answer, or a leader before
-/// it has one from the store.
-fn too_late_ms(plan: &Plan, what: &Fault) -> Option<f64> {
+/// For how long messages are so late that a client gives up before it is connected and has an answer, a leader before it
+/// has one from the store, or a candidate of Redlock before it has one from a server.
+fn too_late_ms(plan: &Plan, protocol: &Protocol, what: &Fault) -> Option<f64> {
     let Fault::Latency { from, to, extra_us, for_ms } = what else { return None };
     let ends_at = |who: &Who| from.contains(who) || to.contains(who);
-    let patience_ms = match () {
-        () if ends_at(&Who::Clients) => plan.network.attempt_timeout_ms(),
-        () if ends_at(&Who::Store) => plan.network.store_silence_ms(),
+    let one_way_us = plan.network.one_way_max_us();
+    // Once while it connects, and once for the answer.
+    let (patience_us, usual_us) = match () {
+        () if ends_at(&Who::Clients) => (plan.network.attempt_timeout_ms() * 1_000, one_way_us),
+        () if ends_at(&Who::Store) => (plan.network.store_silence_ms() * 1_000, one_way_us),
+        () if asks_in_a_hurry(protocol) && ends_at(&Who::Service) => {
+            (redlock::SERVER_TIMEOUT / MICROSECOND, two_round_trips_us(&plan.network))
+        }
         () => return None,
     };
-    // Once while it connects, and once for the answer.
-    (2 * extra_us + plan.network.one_way_max_us() >= patience_ms * 1_000).then(|| for_ms.unwrap_or(0.0))
+    (2 * extra_us + usual_us >= patience_us).then(|| for_ms.unwrap_or(0.0))
+}
+
+/// Whether a candidate gives each server a fixed time, whatever the network.
+fn asks_in_a_hurry(protocol: &Protocol) -> bool {
+    protocol.name == redlock::PROTOCOL.name
+}
+
+/// The longest that connecting and an answer take, microseconds.
+fn two_round_trips_us(network: &Network) -> u64 {
+    4 * network.one_way_max_us()
 }
 
 /// How long messages and syncs that are in flight when the last fault heals may still take, because of faults on disks

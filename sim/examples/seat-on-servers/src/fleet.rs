@@ -15,6 +15,7 @@ use crate::{
 };
 use servers::{Folder, Link, free_address};
 use std::{
+    collections::VecDeque,
     net::SocketAddr,
     path::PathBuf,
     process::Command,
@@ -30,6 +31,8 @@ const MEMBERS: usize = 3;
 /// A fleet in which nobody writes for longer is stuck, or for as many leases.
 const STUCK: Duration = Duration::from_secs(60);
 const STUCK_LEASES: u32 = 8;
+/// How much is told of a fleet that is stuck.
+const LAST: usize = 12;
 /// How often a fault is tried that has met no leader, or that the leader has outdone.
 const TRIED: u32 = 50;
 
@@ -65,6 +68,8 @@ pub struct Record {
     pub ended: usize,
     /// Why the service failed, as members said, and when.
     pub failing: Vec<(Instant, String)>,
+    /// The last that members said, but for later writes of a leadership, what was done to them, and when; the newest first.
+    last: VecDeque<(Instant, String)>,
 }
 
 /// A fault, and how long it kept others from leading.
@@ -225,6 +230,7 @@ impl Fleet {
         // These take a key that is gone, or a Lease that names nobody, again if they come before the others.
         let renews = fault == Fault::Forgotten && matches!(self.part.service, Service::Kubernetes | Service::Redlock);
         let patience = if waits || renews { 3 * self.part.lease + Duration::from_secs(1) } else { stuck };
+        self.remember(at, format!("{fault:?} of m{place}, with token {token}"));
         match fault {
             Fault::Kill => {
                 self.members[place].killed = true;
@@ -266,6 +272,7 @@ impl Fleet {
     }
 
     fn end(&mut self, fault: Fault, place: usize) -> Result<(), Error> {
+        self.remember(Instant::now(), format!("the end of {fault:?}"));
         match fault {
             // The one that takes its place starts when its end is noted.
             Fault::Kill | Fault::Forgotten => {}
@@ -317,10 +324,10 @@ impl Fleet {
         let leads =
             |(place, member): (usize, &Member)| member.leads.then(|| format!(" m{place}.{} leads;", member.life));
         let leads: String = self.members.iter().enumerate().filter_map(leads).collect();
-        let failing = self.told.failing.last().map_or("", |(_, why)| why);
-        let struck = self.told.struck.last().map(|struck| struck.fault);
+        let ago = |(at, what): &(Instant, String)| format!("\n  {:.1} s ago: {what}", at.elapsed().as_secs_f64());
+        let last: String = self.told.last.iter().map(ago).collect();
         format!(
-            "nobody has written for `{}` within {} s after {} faults, the last {struck:?};{leads} last failure: {failing:?}",
+            "nobody has written for `{}` within {} s after {} faults;{leads} before that:{last}",
             self.part.seat,
             self.stuck_after().as_secs(),
             self.told.struck.len(),
@@ -336,8 +343,16 @@ impl Fleet {
         }
     }
 
+    fn remember(&mut self, at: Instant, what: String) {
+        self.told.last.truncate(LAST - 1);
+        self.told.last.push_front((at, what));
+    }
+
     fn note(&mut self, event: Event) -> Result<(), Error> {
         let Event { at, place, life, line } = event;
+        if self.reign.wrote.is_none() || line.as_ref().is_none_or(|line| !line.starts_with("wrote")) {
+            self.remember(at, format!("m{place}.{life} {}", line.as_deref().unwrap_or("has ended")));
+        }
         let member = &mut self.members[place];
         let current = member.life == life;
         match line.as_deref().map(Told::read) {
