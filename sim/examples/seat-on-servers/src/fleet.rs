@@ -10,12 +10,12 @@ use crate::{
     ledger::Write,
     process::{Competitor, Event},
     raft,
+    record::{Record, Struck},
     service::Service,
     told::Told,
 };
 use servers::{Folder, Link, free_address};
 use std::{
-    collections::VecDeque,
     net::SocketAddr,
     path::PathBuf,
     process::Command,
@@ -31,8 +31,6 @@ const MEMBERS: usize = 3;
 /// A fleet in which nobody writes for longer is stuck, or for as many leases.
 const STUCK: Duration = Duration::from_secs(60);
 const STUCK_LEASES: u32 = 8;
-/// How much is told of a fleet that is stuck.
-const LAST: usize = 12;
 /// How often a fault is tried that has met no leader, or that the leader has outdone.
 const TRIED: u32 = 50;
 
@@ -56,38 +54,13 @@ pub struct Fleet {
     _folder: Option<Folder>,
 }
 
-/// What has happened.
-#[derive(Default)]
-pub struct Record {
-    /// Writes that the database has acknowledged, and when each was told.
-    pub acknowledged: Vec<(Instant, Write)>,
-    pub struck: Vec<Struck>,
-    /// How many leaderships there were.
-    pub reigns: usize,
-    /// Processes that ended by themselves, after an unclean stop.
-    pub ended: usize,
-    /// Why the service failed, as members said, and when.
-    pub failing: Vec<(Instant, String)>,
-    /// The last that members said, but for later writes of a leadership, what was done to them, and when; the newest first.
-    last: VecDeque<(Instant, String)>,
-}
-
-/// A fault, and how long it kept others from leading.
-#[derive(Clone, Copy, Debug)]
-pub struct Struck {
-    pub fault: Fault,
-    /// From the fault until another said that it leads.
-    pub led: Duration,
-    /// From the fault until the database had acknowledged its first write.
-    pub wrote: Duration,
-}
-
 struct Member {
     process: Competitor,
     life: usize,
     /// Whether its end is our doing.
     killed: bool,
-    leads: bool,
+    /// With which token it leads.
+    leads: Option<u64>,
 }
 
 /// The newest leadership.
@@ -154,7 +127,7 @@ impl Fleet {
         command.arg("member").args(part.to_args());
         let links = to_service.into_iter().chain([to_database]).collect();
         let process = Competitor::start(command, links, (place, life), self.tells.clone())?;
-        Ok(Member { process, life, killed: false, leads: false })
+        Ok(Member { process, life, killed: false, leads: None })
     }
 
     /// Between a member and the service, or between it and the other members.
@@ -230,7 +203,7 @@ impl Fleet {
         // These take a key that is gone, or a Lease that names nobody, again if they come before the others.
         let renews = fault == Fault::Forgotten && matches!(self.part.service, Service::Kubernetes | Service::Redlock);
         let patience = if waits || renews { 3 * self.part.lease + Duration::from_secs(1) } else { stuck };
-        self.remember(at, format!("{fault:?} of m{place}, with token {token}"));
+        self.told.remember(at, format!("{fault:?} of m{place}, with token {token}"));
         match fault {
             Fault::Kill => {
                 self.members[place].killed = true;
@@ -272,7 +245,7 @@ impl Fleet {
     }
 
     fn end(&mut self, fault: Fault, place: usize) -> Result<(), Error> {
-        self.remember(Instant::now(), format!("the end of {fault:?}"));
+        self.told.remember(Instant::now(), format!("the end of {fault:?}"));
         match fault {
             // The one that takes its place starts when its end is noted.
             Fault::Kill | Fault::Forgotten => {}
@@ -304,15 +277,28 @@ impl Fleet {
         let until = Instant::now() + self.stuck_after();
         loop {
             let Reign { token, place, wrote, .. } = self.reign;
-            if wrote.is_some() && self.members[place].leads {
+            let leads = self.members[place].leads.is_some();
+            if leads && wrote.is_some() {
                 let length = Duration::from_millis(200 + self.draws.below(1_000));
                 self.watch(length)?;
-                if self.reign.token == token && self.members[place].leads {
+                if self.reign.token == token && self.members[place].leads.is_some() {
                     return Ok(self.reign);
                 }
-            } else if !self.next(until)? {
+            } else if (leads || !self.outlived()) && !self.next(until)? {
                 return Err(self.stuck());
             }
+        }
+    }
+
+    /// Whether, without tokens, the newest leadership has ended before another one, which is the newest now.
+    fn outlived(&mut self) -> bool {
+        let leading = self.members.iter().enumerate().filter_map(|(place, member)| Some((member.leads?, place)));
+        match leading.max() {
+            Some((token, place)) if !self.part.service.has_tokens() => {
+                self.reign = Reign { token, place, led: None, wrote: None };
+                true
+            }
+            _ => false,
         }
     }
 
@@ -322,15 +308,14 @@ impl Fleet {
 
     fn stuck(&self) -> Error {
         let leads =
-            |(place, member): (usize, &Member)| member.leads.then(|| format!(" m{place}.{} leads;", member.life));
+            |(place, member): (usize, &Member)| member.leads.map(|_| format!(" m{place}.{} leads;", member.life));
         let leads: String = self.members.iter().enumerate().filter_map(leads).collect();
-        let ago = |(at, what): &(Instant, String)| format!("\n  {:.1} s ago: {what}", at.elapsed().as_secs_f64());
-        let last: String = self.told.last.iter().map(ago).collect();
         format!(
-            "nobody has written for `{}` within {} s after {} faults;{leads} before that:{last}",
+            "nobody has written for `{}` within {} s after {} faults;{leads} before that:{}",
             self.part.seat,
             self.stuck_after().as_secs(),
             self.told.struck.len(),
+            self.told.last(),
         )
         .into()
     }
@@ -343,21 +328,16 @@ impl Fleet {
         }
     }
 
-    fn remember(&mut self, at: Instant, what: String) {
-        self.told.last.truncate(LAST - 1);
-        self.told.last.push_front((at, what));
-    }
-
     fn note(&mut self, event: Event) -> Result<(), Error> {
         let Event { at, place, life, line } = event;
         if self.reign.wrote.is_none() || line.as_ref().is_none_or(|line| !line.starts_with("wrote")) {
-            self.remember(at, format!("m{place}.{life} {}", line.as_deref().unwrap_or("has ended")));
+            self.told.remember(at, format!("m{place}.{life} {}", line.as_deref().unwrap_or("has ended")));
         }
         let member = &mut self.members[place];
         let current = member.life == life;
         match line.as_deref().map(Told::read) {
             Some(Some(Told::Leads { token })) => {
-                member.leads |= current;
+                member.leads = if current { Some(token) } else { member.leads };
                 self.told.reigns += 1;
                 if token > self.reign.token {
                     self.reign = Reign { token, place, led: Some(at), wrote: None };
@@ -369,7 +349,7 @@ impl Fleet {
                 }
                 self.told.acknowledged.push((at, Write { request, token, member: format!("m{place}.{life}") }));
             }
-            Some(Some(Told::LeadsNoMore { .. })) if current => member.leads = false,
+            Some(Some(Told::LeadsNoMore { .. })) if current => member.leads = None,
             Some(Some(Told::Failing(why))) => self.told.failing.push((at, why)),
             None if current && !self.over => {
                 self.told.ended += usize::from(!member.killed);

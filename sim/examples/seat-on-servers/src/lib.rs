@@ -22,6 +22,7 @@ mod member;
 mod overhead;
 mod process;
 mod raft;
+mod record;
 mod service;
 mod stand;
 pub mod storm;

@@ -6,8 +6,9 @@ use crate::{
     draws::Draws,
     fault::{Fault, dealt},
     firewall::Firewall,
-    fleet::{Fleet, Record, Struck},
+    fleet::Fleet,
     ledger::{Verdict, Write, judge},
+    record::{Record, Struck},
     service::Service,
     stand::Stand,
 };
