@@ -78,6 +78,17 @@ fn consul_s_own_command() {
 }
 
 #[test]
+fn client_go_on_a_lease() {
+    let what = "the drill of client-go's leaderelection";
+    let found = [servers::find_kubernetes(what), servers::find("etcd", "etcd-server", what)];
+    // The compiler of Kubernetes' source, which the example is compiled in, too.
+    let go = servers::find_file(Path::new("/usr/lib/go-1.19/bin/go"), "golang-1.19-go", what);
+    if go.is_some() && found.iter().all(Option::is_some) {
+        is_held_by_its_fence("client-go", "gc-pause");
+    }
+}
+
+#[test]
 fn curator_s_leader_selector() {
     let what = "the drill of Curator's LeaderSelector";
     let found = [servers::find_zookeeper(what), servers::find("javac", "default-jdk-headless", what)];
