@@ -77,6 +77,28 @@ fn consul_s_own_command() {
     }
 }
 
+#[test]
+fn client_go_on_a_lease() {
+    let what = "the drill of client-go's leaderelection";
+    let found = [servers::find_kubernetes(what), servers::find("etcd", "etcd-server", what)];
+    // The compiler of Kubernetes' source, which the example is compiled in, too.
+    let go = servers::find_file(Path::new("/usr/lib/go-1.19/bin/go"), "golang-1.19-go", what);
+    if go.is_some() && found.iter().all(Option::is_some) {
+        is_held_by_its_fence("client-go", "gc-pause");
+    }
+}
+
+#[test]
+fn curator_s_leader_selector() {
+    let what = "the drill of Curator's LeaderSelector";
+    let found = [servers::find_zookeeper(what), servers::find("javac", "default-jdk-headless", what)];
+    let recipes = Path::new("/usr/share/java/curator-recipes.jar");
+    let library = servers::find_file(recipes, "libcurator-recipes-java", what);
+    if library.is_some() && found.iter().all(Option::is_some) {
+        is_held_by_its_fence("curator", "gc-pause");
+    }
+}
+
 /// The lock lasts as long as its session, so a leader that stops keeps it; one that is cut off does not.
 #[test]
 fn postgres_s_advisory_lock() {

@@ -20,8 +20,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How long a server may take to listen.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How long a server may take to listen: a JVM starts slowly on a loaded machine.
+const READY_WITHIN: Duration = Duration::from_secs(60);
 /// How long the members of a service may take to elect one of them, on a loaded machine.
 const ELECTED_WITHIN: Duration = Duration::from_secs(60);
 /// How often they are asked which of them leads.
@@ -139,18 +139,16 @@ fn kind(server: Server) -> Result<Kind, Failed> {
         Server::Zookeeper => ::servers::zookeeper_jar()
             .map(Kind::Zookeeper)
             .ok_or_else(|| none("ZooKeeper is not installed: `apt-get install zookeeper default-jre-headless`")),
-        Server::Postgres | Server::Redis => {
+        Server::Kubernetes | Server::Postgres | Server::Redis => {
             Err(Failed::Unplayable(format!("`{}` is started with one member", server.name())))
         }
     }
 }
 
 fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Vec<String>), Failed> {
+    let or = format!("or give the address of a running one, {} = {{ address = \"HOST:PORT\" }}", server.name());
     let find = |program: &str, package: &str| {
-        let address =
-            format!("or give the address of a running one, {} = {{ address = \"HOST:PORT\" }}", server.name());
-        let none =
-            || Failed::NoService(format!("`{program}` is not installed: `apt-get install {package}`, {address}"));
+        let none = || Failed::NoService(format!("`{program}` is not installed: `apt-get install {package}`, {or}"));
         servers::look(program).ok_or_else(none)
     };
     Ok(match server {
@@ -158,6 +156,14 @@ fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Ve
         Server::Etcd => (find("etcd", "etcd-server")?, servers::call::etcd(address, free_address()?, data)),
         Server::Consul => {
             (find("consul", "consul")?, servers::call::consul(address, [free_address()?, free_address()?], data))
+        }
+        Server::Kubernetes => {
+            let program = servers::kubernetes_leases().ok_or_else(|| {
+                let compile = "`FENCEPOST_SERVERS=install cargo test -p fencepost-servers kubernetes` compiles it";
+                Failed::NoService(format!("Kubernetes' API server is not compiled here: {compile}, {or}"))
+            })?;
+            let (etcd, own) = (find("etcd", "etcd-server")?, [free_address()?, free_address()?]);
+            (program, servers::call::kubernetes(address, own, &etcd, &data.join("etcd")))
         }
         Server::Zookeeper => {
             let java = find("java", "zookeeper default-jre-headless")?;

@@ -8,19 +8,23 @@ use std::{collections::BTreeMap, net::SocketAddr};
 pub enum Server {
     Consul,
     Etcd,
+    /// Kubernetes' API server, for Leases.
+    Kubernetes,
     Postgres,
     Redis,
     Zookeeper,
 }
 
 impl Server {
-    const ALL: [Server; 5] = [Server::Consul, Server::Etcd, Server::Postgres, Server::Redis, Server::Zookeeper];
+    const ALL: [Server; 6] =
+        [Server::Consul, Server::Etcd, Server::Kubernetes, Server::Postgres, Server::Redis, Server::Zookeeper];
 
     /// Its name in the file, and in braces.
     pub const fn name(self) -> &'static str {
         match self {
             Server::Consul => "consul",
             Server::Etcd => "etcd",
+            Server::Kubernetes => "kubernetes",
             Server::Postgres => "postgres",
             Server::Redis => "redis",
             Server::Zookeeper => "zookeeper",
@@ -76,7 +80,7 @@ pub fn read(raw: BTreeMap<String, RawServer>) -> Result<Option<Service>, Wrong> 
             "`members` is for a service that the drill starts, and `address` is one that runs".to_owned()
         }
         (_, 1) => return Ok(Some(Service { server, address, members })),
-        (Server::Postgres | Server::Redis, _) => {
+        (Server::Kubernetes | Server::Postgres | Server::Redis, _) => {
             format!("`{name}` is started with one member; consul, etcd and zookeeper may have several")
         }
         (_, 3 | 5) => return Ok(Some(Service { server, address, members })),

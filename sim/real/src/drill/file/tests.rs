@@ -68,6 +68,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         with("etcd = {}", "etcd = { member = 3 }"),
         with("etcd = {}", "etcd = { members = 3, address = \"127.0.0.1:2379\" }"),
         with("etcd = {}", "redis = { members = 3 }"),
+        with("etcd = {}", "kubernetes = { members = 3 }"),
         read(&format!("{FLEET}{REST}").replace("{etcd}", "{etcd.host}").replace("etcd = {}", "etcd = { members = 3 }"))
             .expect_err("a wrong file"),
     ];
@@ -75,7 +76,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "names {redis}, which is not known here",
         "names {dbx}, which",
         "a fleet elects by one",
-        "there is no service `etcdd`; there are consul, etcd, postgres, redis, zookeeper",
+        "there is no service `etcdd`; there are consul, etcd, kubernetes, postgres, redis, zookeeper",
         "lacks `deposed`",
         "has neither `elected`",
         "`lease`: `5 apples`",
@@ -97,6 +98,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "unknown field `member`",
         "`members` is for a service that the drill starts",
         "`redis` is started with one member; consul, etcd and zookeeper may have several",
+        "`kubernetes` is started with one member",
         "`{etcd.host}` names {etcd.host}, and the service has 3 members; {etcd.1.host} is one of them",
     ];
     for (said, part) in said.iter().zip(parts) {
