@@ -19,7 +19,7 @@ mod story;
 mod wire;
 
 pub use ear::{Ear, Said};
-pub use file::{File, LogWords};
+pub use file::File;
 pub use play::{Drilled, Held};
 pub use scenario::{Plan, Scenario};
 pub use stage::Places;

@@ -13,7 +13,7 @@ use crate::terminal::{
 use ::logs::{Judged, Messages, Says};
 use reports::Verdict;
 use sim_real::{
-    drill::{self, Drilled, Ear, File, Held, LogWords, Places, Plan, Said, Scenario},
+    drill::{self, Drilled, Ear, File, Held, Places, Plan, Said, Scenario},
     stalls::Excuse,
 };
 use std::{
@@ -41,7 +41,7 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let scenarios = scenarios(args, &file)?;
     // Wrong patterns are told before anything is started.
-    drop(ear(&file.log)?);
+    drop(ear(&file)?);
     let folder = args.dir.clone().unwrap_or_else(|| Path::new("target/fencepost/drill").join(file.title()));
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot make {}: {e}", folder.display()));
     fs::create_dir_all(&folder).map_err(wrong)?;
@@ -109,16 +109,21 @@ fn movable(scenarios: Vec<Scenario>, args: &DrillArgs, file: &File, tools: &Path
 }
 
 /// Listens as the file says.
-fn ear(words: &LogWords) -> Result<Ear, Stop> {
+fn ear(file: &File) -> Result<Ear, Stop> {
+    let words = &file.log;
     let wrong = |why: &dyn std::fmt::Display| Stop::usage(format!("`[log]`: {why}"));
     let preset = words.preset.as_deref().map(::logs::preset).transpose().map_err(|why| wrong(&why))?;
     let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
-    let pauses = Messages::new(None, &words.pause_at, &[]).map_err(|why| wrong(&why))?;
+    let only = |patterns: &[String]| Messages::new(None, patterns, &[]).map_err(|why| wrong(&why));
+    let (pauses, ready, accepted) = (only(&words.pause_at)?, only(&words.ready)?, only(file.accepted())?);
     Ok(Box::new(move |member, line| {
         if pauses.of(line).is_some() {
             return Some(Said::Pause);
         }
-        let message = messages.of(line)?;
+        if accepted.of(line).is_some() {
+            return Some(Said::Accepted);
+        }
+        let Some(message) = messages.of(line) else { return ready.of(line).map(|_| Said::Ready) };
         let field =
             |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
         // A member may also say who else leads.
@@ -139,7 +144,7 @@ fn play(file: &File, plan: Plan, places: Places) -> Result<Run, Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
     let text = serde_json::to_string_pretty(&plan).map_err(|e| Stop::harness(e.to_string()))?;
     fs::write(folder.join("plan.json"), text + "\n").map_err(wrong)?;
-    let ear = ear(&file.log)?;
+    let ear = ear(file)?;
     let drilled = until_asked(async { Ok(drill::drill(file, &plan, &places, ear).await?) })?;
     let mut judged = check::read_for_page(&drilled.history)?;
     let mut excuse = None;

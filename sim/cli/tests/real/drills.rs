@@ -110,6 +110,81 @@ fn postgres_s_advisory_lock() {
     }
 }
 
+/// RedBeat checks its lock once in a tick, and the broker takes whatever is sent after that. A scheduler that cannot reach its lock
+/// sends nothing.
+#[test]
+fn celery_s_beat_with_redbeat() {
+    let what = "the drill of Celery's beat";
+    let found = [servers::find("redis-server", "redis-server", what), python(what)];
+    if found.iter().all(Option::is_some) {
+        breaks_and_holds("redbeat", "gc-pause", "isolate-leader,graceful-step-down");
+    }
+}
+
+/// Patroni without a watchdog: a PostgreSQL that was stopped with it takes writes until Patroni has learnt that another one leads.
+/// One that is cut off from etcd stops before its successor begins.
+#[test]
+fn patroni_on_etcd() {
+    let what = "the drill of Patroni";
+    let found = [
+        servers::find("etcd", "etcd-server", what),
+        servers::find("initdb", "postgresql", what),
+        servers::find("psql", "postgresql-client", what),
+        python(what),
+    ];
+    // A Python of another place may be closed to the user that PostgreSQL runs as.
+    let python = servers::find_file(Path::new("/usr/bin/python3"), "python3-venv", what);
+    if python.is_some() && found.iter().all(Option::is_some) {
+        breaks_and_holds("patroni", "gc-pause-between-writes", "isolate-leader");
+    }
+}
+
+/// A former leader's write is accepted in one scenario, and none is in the others.
+fn breaks_and_holds(name: &str, breaks: &str, holds: &str) {
+    let folder = Folder::new();
+    let (code, said) = drilled(&example(name, "drill.toml"), breaks, &folder);
+    assert!(code == Some(1) && said.contains("no_stale_write"), "{name}: {code:?}\n{said}");
+    let (code, said) = drilled(&example(name, "drill.toml"), holds, &folder);
+    assert_eq!(code, Some(0), "{name}, {holds}:\n{said}");
+}
+
+/// Whoever is among LEADS leads, and writes to a store of its own once it is asked; the others can take over after a while.
+const OWN_STORES: &str = r#"
+[fleet]
+command = ["sh", "-c", """
+case LEADS in *{node}*) echo leads;; *) sleep 2; echo can lead; sleep 600;; esac
+while :; do [ -e {dir}/{port} ] && echo wrote; sleep 0.05; done
+"""]
+lease = "1s"
+[store]
+log = { accepted = "wrote" }
+[log]
+elected = "leads"
+deposed = []
+ready = "can lead"
+[load]
+command = "touch {dir}/{port}"
+"#;
+
+#[test]
+fn stores_of_the_members_own_are_judged_by_their_logs_once_all_are_ready() {
+    let folder = Folder::new();
+    let (code, said) =
+        drilled(folder.write("two.toml", OWN_STORES.replace("LEADS", "n1n2")).as_ref(), "steady", &folder);
+    assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
+    let (code, said) = drilled(folder.write("one.toml", OWN_STORES.replace("LEADS", "n1")).as_ref(), "steady", &folder);
+    assert_eq!(code, Some(0), "{said}");
+    let run = folder.path().join("drill/steady/0");
+    let number = |file: &str, name: &str| {
+        let text = fs::read_to_string(run.join(file)).expect("a file of the run");
+        let (_, after) = text.rsplit_once(&format!("\"{name}\":")).expect("a field");
+        after.trim().chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u64>().expect("a number")
+    };
+    // They say so after two seconds; then the leader works, is watched for a lease, and everybody for four seconds.
+    let (lasted, works) = (number("history.jsonl", "t_us") / 1_000, number("plan.json", "works_ms"));
+    assert!(lasted >= 2_000 + works + 1_000 + 4_000, "{lasted} ms, of which {works} before the fault");
+}
+
 fn python(what: &str) -> Option<PathBuf> {
     servers::find("python3", "python3-venv", what)
 }

@@ -9,6 +9,10 @@ pub enum Said {
     Deposed,
     /// Here it is to be stopped.
     Pause,
+    /// A write has taken effect in its own store.
+    Accepted,
+    /// It can take over.
+    Ready,
 }
 
 /// Tells what a line says of the member of that name, which has written it; `None` if that is nothing.

@@ -5,7 +5,7 @@ mod service;
 
 use super::fill::{self, Command};
 use crate::error::Failed;
-use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawPostgres, RawRedis, Several, Words};
+use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawOwn, RawPostgres, RawRedis, Several, Words};
 use scenarios::units::{self, Unread};
 pub use service::{Server, Service};
 use std::{
@@ -20,6 +20,8 @@ use std::{
 const MEMBERS_MAX: u16 = 9;
 /// Of a lease, unless the file says how long it is.
 const LEASE: Duration = Duration::from_secs(15);
+/// Requests per second, unless the file says how many.
+const RATE: u32 = 10;
 
 /// The file, checked.
 #[derive(Clone, Debug)]
@@ -70,6 +72,8 @@ pub enum Store {
     Redis { address: Option<SocketAddr>, prefix: String },
     /// A store of the drill's own, by HTTP: `POST /resource?token=7`.
     Http { fence: bool },
+    /// Each member's own, say its database: a line of its log says that a write has taken effect there.
+    Own { accepted: Vec<String> },
 }
 
 impl Store {
@@ -78,7 +82,7 @@ impl Store {
         match self {
             Store::Postgres { .. } => Some(Server::Postgres),
             Store::Redis { .. } => Some(Server::Redis),
-            Store::Http { .. } => None,
+            Store::Http { .. } | Store::Own { .. } => None,
         }
     }
 
@@ -86,6 +90,7 @@ impl Store {
     pub const fn name(&self) -> &'static str {
         match self.server() {
             Some(server) => server.name(),
+            None if matches!(self, Store::Own { .. }) => "log",
             None => "http",
         }
     }
@@ -93,7 +98,7 @@ impl Store {
     pub const fn address(&self) -> Option<SocketAddr> {
         match self {
             Store::Postgres { address, .. } | Store::Redis { address, .. } => *address,
-            Store::Http { .. } => None,
+            Store::Http { .. } | Store::Own { .. } => None,
         }
     }
 
@@ -102,7 +107,7 @@ impl Store {
         match self {
             Store::Postgres { table, .. } => table,
             Store::Redis { prefix, .. } => prefix,
-            Store::Http { .. } => "store",
+            Store::Http { .. } | Store::Own { .. } => "store",
         }
     }
 }
@@ -117,16 +122,22 @@ pub struct LogWords {
     pub deposed: Vec<String>,
     /// What the leader says where it is to be stopped.
     pub pause_at: Vec<String>,
+    /// What a member says once it can take over: before all others have, nothing is done to the leader.
+    pub ready: Vec<String>,
 }
 
-/// Requests to the members while it lasts.
+/// What the members are asked while it lasts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Load {
-    pub method: String,
-    /// With `{leader}` or `{port}`; without either, each member is asked in turn.
-    pub url: String,
-    /// Requests per second.
-    pub rate: u32,
+pub enum Load {
+    Http {
+        method: String,
+        /// With `{leader}` or `{port}`; without either, each member is asked in turn.
+        url: String,
+        /// Requests per second.
+        rate: u32,
+    },
+    /// A client of each member's, which runs beside it.
+    Command(Command),
 }
 
 impl File {
@@ -159,6 +170,14 @@ impl File {
         Ok(file)
     }
 
+    /// What a member says once a write has taken effect in its own store; empty if the store is the drill's, or a server.
+    pub fn accepted(&self) -> &[String] {
+        match &self.store {
+            Store::Own { accepted } => accepted,
+            _ => &[],
+        }
+    }
+
     /// The fleet's name in reports: the folder's, and the file's if it is not `drill`.
     pub fn title(&self) -> String {
         let folder = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -171,7 +190,9 @@ impl File {
 
     /// The names in braces that its texts may use.
     fn names(&self) -> Vec<String> {
-        let own = ["node", "number", "port", "dir", "tools", "data", "store", self.store.name()].map(str::to_owned);
+        let own = ["node", "number", "port", "dir", "tools", "data"].map(str::to_owned);
+        let store = ["store", self.store.name()].map(str::to_owned);
+        let store = store.into_iter().filter(|_| !matches!(self.store, Store::Own { .. }));
         let service =
             self.service.iter().flat_map(|service| ["service", service.server.name()].map(|name| (name, service)));
         let all = service.flat_map(|(name, service)| {
@@ -179,7 +200,7 @@ impl File {
                 (1..=service.members).filter(|_| service.members > 1).map(move |member| format!("{name}.{member}"));
             std::iter::once(name.to_owned()).chain(members)
         });
-        own.into_iter().chain(all).collect()
+        own.into_iter().chain(store).chain(all).collect()
     }
 
     /// Whether a text asks for the host or the port of a service that has several.
@@ -217,8 +238,14 @@ impl File {
                 ));
             }
         }
-        if let Some(load) = &self.load {
-            fill::check(&load.url, &["leader", "port", "node"]).map_err(say)?;
+        match &self.load {
+            Some(Load::Http { url, .. }) => fill::check(url, &["leader", "port", "node"]).map_err(say)?,
+            Some(Load::Command(command)) => {
+                for word in command.words() {
+                    fill::check(word, &["node", "number", "port", "dir", "tools"]).map_err(say)?;
+                }
+            }
+            None => {}
         }
         if self.fleet.within < 2 * self.fleet.lease {
             return Err("`within` is shorter than two leases: a successor may need one to win and one to begin".into());
@@ -268,7 +295,7 @@ fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
 fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
     let mut all = raw.into_iter();
     let (Some((name, value)), None) = (all.next(), all.next()) else {
-        return Err("`[store]` has one of `postgres`, `redis` and `http`".to_owned());
+        return Err("`[store]` has one of `postgres`, `redis`, `http` and `log`".to_owned());
     };
     let wrong = |e: toml::de::Error| format!("`[store] {name}`: {}", e.message());
     Ok(match name.as_str() {
@@ -288,7 +315,15 @@ fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, Str
             let RawHttp { fence } = value.try_into().map_err(wrong)?;
             Store::Http { fence }
         }
-        other => return Err(format!("there is no store `{other}`; there are postgres, redis and http")),
+        "log" => {
+            let RawOwn { accepted } = value.try_into().map_err(wrong)?;
+            let accepted = Several::all(Some(accepted));
+            if accepted.is_empty() {
+                return Err("`[store] log`: `accepted` is what a member says once a write has taken effect".to_owned());
+            }
+            Store::Own { accepted }
+        }
+        other => return Err(format!("there is no store `{other}`; there are postgres, redis, http and log")),
     })
 }
 
@@ -310,21 +345,31 @@ fn log(raw: RawLog) -> Result<LogWords, String> {
         elected: Several::all(raw.elected),
         deposed: Several::all(raw.deposed),
         pause_at: Several::all(raw.pause_at),
+        ready: Several::all(raw.ready),
     })
 }
 
 fn load(raw: RawLoad) -> Result<Load, String> {
-    let (method, url) = match raw.http.split_once(' ') {
+    let http = match (raw.http, raw.command) {
+        (Some(http), None) => http,
+        (None, Some(_)) if raw.rate.is_some() => {
+            return Err("`[load] rate` is of `http`; a command asks as often as it likes".to_owned());
+        }
+        (None, Some(words)) => return Ok(Load::Command(command(words)?)),
+        _ => return Err("`[load]` has one of `http` and `command`".to_owned()),
+    };
+    let (method, url) = match http.split_once(' ') {
         Some((method, url)) => (method.to_owned(), url.trim().to_owned()),
-        None => ("GET".to_owned(), raw.http),
+        None => ("GET".to_owned(), http),
     };
     if !url.starts_with("http://") {
         return Err(format!("`[load] http` is `{url}`; it is such as \"POST http://{{leader}}/invoices\""));
     }
-    if raw.rate == 0 || raw.rate > 1_000 {
-        return Err(format!("`rate` is {}: from 1 to 1,000 requests a second", raw.rate));
+    let rate = raw.rate.unwrap_or(RATE);
+    if rate == 0 || rate > 1_000 {
+        return Err(format!("`rate` is {rate}: from 1 to 1,000 requests a second"));
     }
-    Ok(Load { method, url, rate: raw.rate })
+    Ok(Load::Http { method, url, rate })
 }
 
 #[cfg(test)]

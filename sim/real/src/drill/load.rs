@@ -1,13 +1,19 @@
-//! Requests to the members while a drill is played.
+//! What asks the members while a drill is played.
 
-use super::{file, fill::Values};
+use super::{
+    file,
+    fill::{Command, Values},
+    kept::{Kept, Recipe},
+    stage::{Member, Places, Stage},
+};
+use crate::error::Failed;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 use tokio::{
     sync::watch,
     task::AbortHandle,
@@ -17,24 +23,40 @@ use tokio::{
 /// An answer that takes longer is not waited for.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
-/// The requests; dropping it ends them.
+/// What asks; dropping it ends it.
 pub struct Load {
     leader: watch::Sender<Option<u16>>,
-    task: AbortHandle,
+    requests: Option<AbortHandle>,
+    /// Held for their lives.
+    _clients: Vec<Kept>,
 }
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.task.abort();
+        self.requests.iter().for_each(AbortHandle::abort);
     }
 }
 
 impl Load {
-    /// Asks these members, by name and port, until dropped.
-    pub fn start(load: &file::Load, members: Vec<(String, u16)>) -> Load {
+    /// Asks the members until dropped.
+    ///
+    /// # Errors
+    /// The keeper of a client cannot be started.
+    pub fn start(load: &file::Load, stage: &Stage, places: &Places) -> Result<Load, Failed> {
         let (leader, led) = watch::channel(None);
-        let task = tokio::spawn(ask(load.clone(), members, led)).abort_handle();
-        Load { leader, task }
+        let (mut requests, mut clients) = (None, Vec::new());
+        match load {
+            file::Load::Http { method, url, rate } => {
+                let members = stage.members.iter().map(|member| (member.name.clone(), member.port)).collect();
+                requests = Some(tokio::spawn(ask(method.clone(), url.clone(), *rate, members, led)).abort_handle());
+            }
+            file::Load::Command(command) => {
+                for (number, member) in (1..).zip(&stage.members) {
+                    clients.push(client(command, number, member, stage, places)?);
+                }
+            }
+        }
+        Ok(Load { leader, requests, _clients: clients })
     }
 
     /// The member at this port leads now.
@@ -43,18 +65,42 @@ impl Load {
     }
 }
 
-async fn ask(load: file::Load, members: Vec<(String, u16)>, leader: watch::Receiver<Option<u16>>) {
+/// Starts the client of one member. It is none of the member's processes: it runs on while those are stopped.
+fn client(command: &Command, number: u16, member: &Member, stage: &Stage, places: &Places) -> Result<Kept, Failed> {
+    let mut values = Values::default();
+    values.set("node", &member.name);
+    values.set("number", number);
+    values.set("port", member.port);
+    values.set("dir", stage.folder.display());
+    values.set("tools", places.tools.display());
+    let recipe = Recipe {
+        keeper: places.keeper.clone(),
+        words: command.filled(&values),
+        environment: BTreeMap::from([("PATH".to_owned(), stage.path.clone())]),
+        folder: stage.folder.clone(),
+        output: places.folder.join(format!("load-{}.log", member.name)),
+    };
+    recipe.start(None)
+}
+
+async fn ask(
+    method: String,
+    url: String,
+    rate: u32,
+    members: Vec<(String, u16)>,
+    leader: watch::Receiver<Option<u16>>,
+) {
     let http: Client<HttpConnector, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
-    let mut due = interval(Duration::from_secs(1) / load.rate.max(1));
+    let mut due = interval(Duration::from_secs(1) / rate.max(1));
     due.set_missed_tick_behavior(MissedTickBehavior::Skip);
     for (name, port) in members.iter().cycle() {
         due.tick().await;
         let mut values = Values::default();
         values.set("node", name);
         values.set("port", port);
-        let Some(leader) = leader.borrow().or((!load.url.contains("{leader}")).then_some(*port)) else { continue };
+        let Some(leader) = leader.borrow().or((!url.contains("{leader}")).then_some(*port)) else { continue };
         values.set("leader", format!("127.0.0.1:{leader}"));
-        let asked = hyper::Request::builder().method(load.method.as_str()).uri(values.fill(&load.url));
+        let asked = hyper::Request::builder().method(method.as_str()).uri(values.fill(&url));
         let Ok(asked) = asked.body(Empty::new()) else { return };
         let http = http.clone();
         // What comes of it, the store and the logs say.

@@ -69,6 +69,7 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let watch = Watch::start(folder).map_err(Failed::cannot(format!("write into {}", folder.display())))?;
     let start_us = true_time_us();
     let mut run = Run::new(file, stage, heard, ear);
+    run.load = file.load.as_ref().map(|load| Load::start(load, &run.stage, places)).transpose()?;
     let struck = run.whole(plan).await;
     let end_us = true_time_us();
     let stalls = watch.end();
@@ -123,10 +124,8 @@ impl Run<'_> {
             self.stage.start_member(index)?;
             self.note(Note::Node(index, NodeState::Up));
         }
-        self.load = self.file.load.as_ref().map(|load| {
-            Load::start(load, self.stage.members.iter().map(|member| (member.name.clone(), member.port)).collect())
-        });
-        let begun = |run: &Run| run.leaders.last().is_some_and(|leader| run.rows[*leader] > 0);
+        let begun =
+            |run: &Run| run.leaders.last().is_some_and(|leader| run.rows[*leader] > 0) && run.unready().is_none();
         self.until(BEGINS_WITHIN, |run| begun(run) || run.writes_unheard()).await?;
         if !begun(self) {
             return Err(self.nobody_began());
@@ -137,6 +136,12 @@ impl Run<'_> {
         self.wait(SETTLES).await?;
         self.note(Note::End);
         Ok(struck)
+    }
+
+    /// A member that neither leads nor has said that it can take over, if the file says how members say so.
+    fn unready(&self) -> Option<usize> {
+        let says = !self.file.log.ready.is_empty();
+        (0..self.ready.len()).find(|member| says && !self.ready[*member] && !self.leaders.contains(member))
     }
 
     /// Whether members write, and none has said that it leads, for a while.
@@ -312,6 +317,10 @@ impl Run<'_> {
                 "a member writes, but has not said that it leads: compare `[log] elected` with its output".to_owned()
             }
             (None, None) => "no member has said that it leads, by `[log]`".to_owned(),
+            (Some(leader), _) if self.rows[leader] > 0 => {
+                let late = self.unready().map(|member| self.stage.members[member].name.as_str()).unwrap_or_default();
+                format!("{late} has not said that it can take over, by `[log] ready`")
+            }
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
         let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();

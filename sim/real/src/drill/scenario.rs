@@ -1,6 +1,6 @@
 //! What is done to a fleet, and when.
 
-use super::file::File;
+use super::file::{File, Store};
 use rand_core::RngCore;
 use scenarios::{
     streams,
@@ -116,6 +116,9 @@ impl Scenario {
             | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart, None) => Some("the fleet has no `[service]`"),
             (Scenario::ServiceLeaderRestart, Some(service)) if service.members == 1 => {
                 Some("the service has one member")
+            }
+            (Scenario::GcPause | Scenario::LateWrite, _) if matches!(file.store, Store::Own { .. }) => {
+                Some("members write to stores of their own, so no write of theirs is on a wire of the drill's")
             }
             (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {

@@ -69,8 +69,8 @@ pub struct Member {
     pub clock: Option<Clock>,
     /// Its links to the members of the service.
     service: Vec<Proxy>,
-    /// Its link to the store; held for its life.
-    _store: Proxy,
+    /// Its link to the store, unless that is its own; held for its life.
+    _store: Option<Proxy>,
 }
 
 /// The running drill.
@@ -80,8 +80,10 @@ pub struct Stage {
     _store: Option<Started>,
     /// Members by the ports that their connections have at the store.
     ports: Arc<Mutex<BTreeMap<u16, usize>>>,
+    /// The file's folder.
+    pub folder: PathBuf,
     /// Where members' programs are looked for.
-    path: String,
+    pub path: String,
     /// Of Redis.
     scripts: Scripts,
     events: UnboundedSender<Heard>,
@@ -118,8 +120,16 @@ impl Stage {
         let store_at = watch(&file.store, own.or(service_at.first().copied()), &scripts, &events).await?;
         let started = service.iter().flat_map(|service| &service.members).chain(&store).filter_map(Started::programs);
         let path = search_path(started);
-        let mut stage =
-            Stage { members: Vec::new(), service: None, _store: store, ports: Arc::default(), path, scripts, events };
+        let mut stage = Stage {
+            members: Vec::new(),
+            service: None,
+            _store: store,
+            ports: Arc::default(),
+            folder: file.folder.clone(),
+            path,
+            scripts,
+            events,
+        };
         let library = scenario.moves_clocks().then(|| clock::library(folder)).transpose()?;
         for index in 0..usize::from(file.fleet.members) {
             let member = stage.member(file, index, (&service_at, store_at), places).await?;
@@ -136,7 +146,7 @@ impl Stage {
         &self,
         file: &File,
         index: usize,
-        (service_at, store_at): (&[SocketAddr], SocketAddr),
+        (service_at, store_at): (&[SocketAddr], Option<SocketAddr>),
         places: &Places,
     ) -> Result<Member, Failed> {
         let folder = &places.folder;
@@ -146,14 +156,19 @@ impl Stage {
         for address in service_at {
             service.push(Proxy::start(*address, line, gives_up_after(file)).await.map_err(&failed)?);
         }
-        let store = Proxy::tapped(store_at, line, None, Some(self.tap(file.store.clone(), index)));
-        let store = store.await.map_err(&failed)?;
+        let store = match store_at {
+            Some(at) => {
+                let proxy = Proxy::tapped(at, line, None, Some(self.tap(file.store.clone(), index)));
+                Some(proxy.await.map_err(&failed)?)
+            }
+            None => None,
+        };
         let name = format!("n{}", index + 1);
         let data = folder.join(&name);
         fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
         let port = free_address()?.port();
         let through: Vec<SocketAddr> = service.iter().map(|proxy| proxy.address).collect();
-        let mut values = values(file, (&through, store.address));
+        let mut values = values(file, (&through, store.as_ref().map(|proxy| proxy.address)));
         values.set("node", &name);
         values.set("number", index + 1);
         values.set("data", data.display());
@@ -285,13 +300,13 @@ impl Member {
     }
 }
 
-/// Begins the audit of the store. Returns the store's address.
+/// Begins the audit of the store. Returns the store's address; `None` if the store is each member's own.
 async fn watch(
     store: &Store,
     address: Option<SocketAddr>,
     scripts: &Scripts,
     events: &UnboundedSender<Heard>,
-) -> Result<SocketAddr, Failed> {
+) -> Result<Option<SocketAddr>, Failed> {
     let (rows, mut decided) = mpsc::unbounded_channel();
     let (to, lost) = (events.clone(), events.clone());
     tokio::spawn(async move {
@@ -313,20 +328,21 @@ async fn watch(
             let address = address.ok_or_else(none)?;
             let audit = audit::postgres::Audit::start(address, store).await?;
             tokio::spawn(async move { ends(audit.watch(rows).await) });
-            Ok(address)
+            Ok(Some(address))
         }
         Store::Redis { prefix, .. } => {
             let address = address.ok_or_else(none)?;
             let monitor = audit::redis::Monitor::start(address, prefix, scripts.clone()).await?;
             tokio::spawn(async move { ends(monitor.watch(rows).await) });
-            Ok(address)
+            Ok(Some(address))
         }
         Store::Http { fence } => {
             let own = audit::http::Store::start(*fence).await?;
             let address = own.address()?;
             tokio::spawn(own.serve(rows));
-            Ok(address)
+            Ok(Some(address))
         }
+        Store::Own { .. } => Ok(None),
     }
 }
 
@@ -344,7 +360,7 @@ fn search_path<'p>(folders: impl Iterator<Item = &'p Path>) -> String {
 }
 
 /// What the names in braces stand for.
-fn values(file: &File, (service, store): (&[SocketAddr], SocketAddr)) -> Values {
+fn values(file: &File, (service, store): (&[SocketAddr], Option<SocketAddr>)) -> Values {
     let mut values = Values::default();
     values.set("dir", file.folder.display());
     let mut server = |name: &str, server: Option<Server>, address: SocketAddr| {
@@ -367,9 +383,11 @@ fn values(file: &File, (service, store): (&[SocketAddr], SocketAddr)) -> Values 
         }
     }
     let kind = file.store.server();
-    server("store", kind, store);
-    if file.service.is_none_or(|given| Some(given.server) != kind) {
-        server(file.store.name(), kind, store);
+    if let Some(store) = store {
+        server("store", kind, store);
+        if file.service.is_none_or(|given| Some(given.server) != kind) {
+            server(file.store.name(), kind, store);
+        }
     }
     if service.len() > 1 {
         let all = service.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",");

@@ -213,7 +213,7 @@ impl Told<'_> {
                     self.tell(*t_us, Kind::Deposed { incarnation, reason: Deposed::Lost });
                 }
             }
-            Note::Said(_, Said::Elected(_) | Said::Pause) => {}
+            Note::Said(_, _) => {}
             Note::Row { member, accepted } => self.row(*t_us, *member, *accepted),
             Note::NotTaken(member) => self.apply(*t_us, *member, false),
             Note::Leads(node) => self.tell(*t_us, Kind::MemberLeads { node: number(*node), leads: true }),

@@ -6,12 +6,12 @@ mod resp;
 use super::{audit::redis::Scripts, file::Store};
 use crate::proxy::{Answer, Watch};
 
-/// Watches a new connection to the store.
+/// Watches a new connection to the store. There is none if the store is each member's own.
 pub fn watch(store: &Store, scripts: &Scripts) -> Box<dyn Watch> {
     match store {
         Store::Postgres { table, .. } => Box::new(postgres::Frames::new(table)),
         Store::Redis { prefix, .. } => Box::new(resp::Commands::new(prefix, scripts.clone())),
-        Store::Http { .. } => Box::new(Requests),
+        Store::Http { .. } | Store::Own { .. } => Box::new(Requests),
     }
 }
 

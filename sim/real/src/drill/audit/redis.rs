@@ -40,7 +40,7 @@ const WRITES: [&str; 19] = [
     "rpush",
 ];
 /// Commands that write nothing.
-const READS: [&str; 42] = [
+const READS: [&str; 43] = [
     "get",
     "mget",
     "exists",
@@ -81,8 +81,39 @@ const READS: [&str; 42] = [
     "object",
     "subscribe",
     "psubscribe",
+    "publish",
     "monitor",
     "dump",
+];
+/// Commands that may write their first key; their other words are values, which may begin like a key.
+const OF_ONE_KEY: [&str; 27] = [
+    "sadd",
+    "srem",
+    "spop",
+    "zadd",
+    "zincrby",
+    "zrem",
+    "zremrangebyscore",
+    "hdel",
+    "hsetnx",
+    "setnx",
+    "lpushx",
+    "rpushx",
+    "linsert",
+    "lrem",
+    "lset",
+    "ltrim",
+    "lpop",
+    "rpop",
+    "xadd",
+    "xdel",
+    "xtrim",
+    "pfadd",
+    "geoadd",
+    "expire",
+    "pexpire",
+    "getdel",
+    "getex",
 ];
 /// Commands that run a script.
 const SCRIPTS: [&str; 3] = ["eval", "evalsha", "fcall"];
@@ -114,10 +145,11 @@ pub fn does(words: &[String], prefix: &str) -> Does {
     };
     // Whether a conditional SET has set is not to be seen.
     let plain = |word: &String| !["nx", "xx", "ifeq", "ifne", "ifdeq", "ifdne"].contains(&&*word.to_ascii_lowercase());
-    match WRITES.contains(&name.as_str()) && keys && (name != "set" || words.iter().skip(3).all(plain)) {
+    let writes = WRITES.contains(&name.as_str());
+    match writes && keys && (name != "set" || words.iter().skip(3).all(plain)) {
         true => Does::Writes,
         // A value may begin like a key.
-        false if WRITES.contains(&name.as_str()) && !keys => Does::Nothing,
+        false if !keys && (writes || OF_ONE_KEY.contains(&name.as_str())) => Does::Nothing,
         false => Does::Perhaps,
     }
 }
@@ -266,6 +298,9 @@ mod tests {
             of("+1.000002 [0 127.0.0.1:600] \"MSET\" \"x\" \"1\" \"invoice\" \"2\""),
             Some(Ok((1_000_002, 600)))
         );
+        for value in ["\"SADD\" \"bindings\" \"invoice\"", "\"PUBLISH\" \"invoice\" \"x\""] {
+            assert_eq!(of(&format!("+1.000002 [0 127.0.0.1:600] {value}")), None, "{value}");
+        }
         for (perhaps, name) in [
             ("\"SET\" \"invoice\" \"x\" \"PX\" \"9\" \"NX\"", "SET"),
             ("\"zadd\" \"invoice\" \"1\" \"x\"", "ZADD"),

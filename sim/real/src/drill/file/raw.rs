@@ -66,12 +66,19 @@ pub struct RawHttp {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct RawOwn {
+    pub accepted: Several,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RawLog {
     pub file: Option<String>,
     pub preset: Option<String>,
     pub elected: Option<Several>,
     pub deposed: Option<Several>,
     pub pause_at: Option<Several>,
+    pub ready: Option<Several>,
 }
 
 /// One pattern, or several.
@@ -95,15 +102,11 @@ impl Several {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawLoad {
-    pub http: String,
-    #[serde(default = "ten")]
-    pub rate: u32,
+    pub http: Option<String>,
+    pub command: Option<Words>,
+    pub rate: Option<u32>,
 }
 
 fn three() -> u16 {
     3
-}
-
-fn ten() -> u32 {
-    10
 }

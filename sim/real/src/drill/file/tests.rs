@@ -1,6 +1,7 @@
 //! Files of drills, good and bad.
 
 use super::*;
+use crate::drill::scenario::Scenario;
 
 const FLEET: &str =
     "[fleet]\ncommand = \"./billing --id {node} 'a b' --etcd {etcd}\"\nenv = { DB = \"{postgres}\" }\nlease = \"5s\"\n";
@@ -33,6 +34,32 @@ fn a_service_may_have_several_members() {
     let service = file.service.expect("it has one");
     assert_eq!((service.members, service.names()), (3, ["etcd-1", "etcd-2", "etcd-3"].map(str::to_owned).into()));
     assert!(read(&text.replace("{etcd}", "{etcd.4}")).is_err_and(|why| why.contains("{etcd.3}")));
+}
+
+#[test]
+fn a_store_may_be_each_member_s_own() {
+    let text =
+        format!("{FLEET}{REST}").replace("postgres = { audit = \"invoices\" }", "log = { accepted = \"wrote\" }");
+    let why = read(&text).expect_err("it has no address");
+    assert!(why.contains("names {postgres}, which is not known here") && !why.contains("{store}"), "{why}");
+    let text = text.replace("{postgres}", "{data}") + "ready = \"can lead\"\n[load]\ncommand = \"ask {node} {port}\"\n";
+    let file = read(&text).expect("a good file");
+    assert_eq!((file.accepted(), file.log.ready.as_slice()), (&["wrote".to_owned()][..], &["can lead".to_owned()][..]));
+    assert!(matches!(file.load, Some(Load::Command(_))));
+    for scenario in [Scenario::GcPause, Scenario::LateWrite] {
+        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("stores of their own")));
+    }
+    assert_eq!(Scenario::GcPauseBetweenWrites.impossible(&file), None);
+    for (from, to, part) in [
+        ("\"wrote\"", "[]", "`[store] log`: `accepted` is what a member says once"),
+        ("ask {node}", "ask {leader}", "names {leader}, which is not known here"),
+        ("{port}\"\n", "{port}\"\nrate = 3\n", "`[load] rate` is of `http`"),
+        ("[load]\n", "[load]\nhttp = \"http://{leader}\"\n", "`[load]` has one of `http` and `command`"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let why = read(&text.replace(from, to)).expect_err("a wrong file");
+        assert!(why.contains(part), "{why}\nlacks: {part}");
+    }
 }
 
 #[test]
@@ -86,7 +113,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "unknown field `tokens`",
         "missing field `audit`",
         "has a quote that does not end",
-        "has one of `postgres`, `redis` and `http`",
+        "has one of `postgres`, `redis`, `http` and `log`",
         "it is such as",
         "names {lead}, which",
         "`rate` is 0",

@@ -55,6 +55,8 @@ pub struct Run<'f> {
     /// What may have been a write, and is not judged.
     pub unjudged: Option<String>,
     pub arm: Option<Arm>,
+    /// Which members have said that they can take over.
+    pub ready: Vec<bool>,
     /// The member that is to be stopped at its next line of that kind.
     pub pauses: Option<usize>,
     pub load: Option<Load>,
@@ -81,6 +83,7 @@ impl<'f> Run<'f> {
             answer: None,
             unjudged: None,
             arm: None,
+            ready: vec![false; members],
             pauses: None,
             load: None,
             supervised: true,
@@ -158,12 +161,7 @@ impl<'f> Run<'f> {
         match heard {
             Heard::Line(member, line) => self.listen(member, &line),
             Heard::Store(Told::Row(Row { t_us, port, accepted })) => {
-                let member = self.stage.at_port(port);
-                let counts = if accepted { &mut self.rows } else { &mut self.refusals };
-                if let Some(count) = member.and_then(|member| counts.get_mut(member)) {
-                    *count += 1;
-                }
-                self.notes.push(Noted { t_us, note: Note::Row { member, accepted } });
+                self.row(t_us, self.stage.at_port(port), accepted);
             }
             Heard::Store(Told::Unjudged(command)) => _ = self.unjudged.get_or_insert(command),
             Heard::Answer(port, answer) => self.answer = Some((port, answer)),
@@ -183,14 +181,28 @@ impl<'f> Run<'f> {
         Ok(())
     }
 
+    fn row(&mut self, t_us: u64, member: Option<usize>, accepted: bool) {
+        let counts = if accepted { &mut self.rows } else { &mut self.refusals };
+        if let Some(count) = member.and_then(|member| counts.get_mut(member)) {
+            *count += 1;
+        }
+        self.notes.push(Noted { t_us, note: Note::Row { member, accepted } });
+    }
+
     pub fn listen(&mut self, member: usize, line: &Line) {
         let Some(said) = (self.ear)(&self.stage.members[member].name, &line.text) else { return };
-        if said == Said::Pause {
-            if self.pauses == Some(member) {
+        match said {
+            Said::Pause if self.pauses == Some(member) => {
                 self.pauses = None;
-                self.stop(member);
+                return self.stop(member);
             }
-            return;
+            Said::Pause => return,
+            Said::Accepted => return self.row(line.t_us, Some(member), true),
+            Said::Ready => {
+                self.ready[member] = true;
+                return;
+            }
+            Said::Elected(_) | Said::Deposed => {}
         }
         self.leaders.retain(|leader| *leader != member);
         if let Said::Elected(_) = said {
