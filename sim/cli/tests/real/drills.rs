@@ -132,8 +132,8 @@ fn patroni_on_etcd() {
         servers::find("psql", "postgresql-client", what),
         python(what),
     ];
-    // A Python of another place may be closed to the user that PostgreSQL runs as.
-    let python = servers::find_file(Path::new("/usr/bin/python3"), "python3-venv", what);
+    // A Python of another place may be closed to the user that PostgreSQL runs as, and Debian's makes no environment without this.
+    let python = servers::find_file(Path::new("/usr/share/python-wheels"), "python3-venv", what);
     if python.is_some() && found.iter().all(Option::is_some) {
         breaks_and_holds("patroni", "gc-pause-between-writes", "isolate-leader");
     }
