@@ -115,15 +115,11 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     let preset = words.preset.as_deref().map(::logs::preset).transpose().map_err(|why| wrong(&why))?;
     let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
     let only = |patterns: &[String]| Messages::new(None, patterns, &[]).map_err(|why| wrong(&why));
-    let (pauses, ready, accepted) = (only(&words.pause_at)?, only(&words.ready)?, only(file.accepted())?);
-    Ok(Box::new(move |member, line| {
-        if pauses.of(line).is_some() {
-            return Some(Said::Pause);
-        }
-        if accepted.of(line).is_some() {
-            return Some(Said::Accepted);
-        }
-        let Some(message) = messages.of(line) else { return ready.of(line).map(|_| Said::Ready) };
+    let (pauses, ready) = (only(&words.pause_at)?, only(&words.ready)?);
+    let accepted = Messages::new(None, file.accepted(), &[]);
+    let accepted = accepted.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
+    let leads = move |member: &str, line: &str| {
+        let message = messages.of(line)?;
         let field =
             |name: &str| message.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
         // A member may also say who else leads.
@@ -135,6 +131,11 @@ fn ear(file: &File) -> Result<Ear, Stop> {
             Says::Deposed => Some(Said::Deposed),
             Says::Accepted | Says::Refused => None,
         }
+    };
+    Ok(Box::new(move |member, line| {
+        let has = |patterns: &Messages, said| patterns.of(line).map(|_| said);
+        let said = [has(&accepted, Said::Accepted), has(&ready, Said::Ready), has(&pauses, Said::Pause)];
+        leads(member, line).into_iter().chain(said.into_iter().flatten()).collect()
     }))
 }
 

@@ -15,5 +15,6 @@ pub enum Said {
     Ready,
 }
 
-/// Tells what a line says of the member of that name, which has written it; `None` if that is nothing.
-pub type Ear = Box<dyn Fn(&str, &str) -> Option<Said> + Send>;
+/// Tells all that a line says of the member of that name, which has written it; who leads is the first, and where it is to
+/// be stopped the last.
+pub type Ear = Box<dyn Fn(&str, &str) -> Vec<Said> + Send>;

@@ -10,10 +10,10 @@ use crate::error::Failed;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{self, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use tokio::{
     sync::watch,
     task::AbortHandle,
@@ -27,8 +27,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 pub struct Load {
     leader: watch::Sender<Option<u16>>,
     requests: Option<AbortHandle>,
-    /// Held for their lives.
-    _clients: Vec<Kept>,
+    clients: Vec<Client>,
+}
+
+/// The client of one member.
+struct Client {
+    of: String,
+    process: Kept,
+    output: PathBuf,
 }
 
 impl Drop for Load {
@@ -56,7 +62,17 @@ impl Load {
                 }
             }
         }
-        Ok(Load { leader, requests, _clients: clients })
+        Ok(Load { leader, requests, clients })
+    }
+
+    /// Whose client has ended by itself, in a sentence: that member was not asked until the end.
+    pub fn ended(&mut self) -> Option<String> {
+        let ended = self.clients.iter_mut().find_map(|client| client.process.has_ended().then_some(&*client))?;
+        Some(format!(
+            "the client of {} has ended, and nobody asked it after that: see {}",
+            ended.of,
+            ended.output.display()
+        ))
     }
 
     /// The member at this port leads now.
@@ -66,7 +82,7 @@ impl Load {
 }
 
 /// Starts the client of one member. It is none of the member's processes: it runs on while those are stopped.
-fn client(command: &Command, number: u16, member: &Member, stage: &Stage, places: &Places) -> Result<Kept, Failed> {
+fn client(command: &Command, number: u16, member: &Member, stage: &Stage, places: &Places) -> Result<Client, Failed> {
     let mut values = Values::default();
     values.set("node", &member.name);
     values.set("number", number);
@@ -80,7 +96,7 @@ fn client(command: &Command, number: u16, member: &Member, stage: &Stage, places
         folder: stage.folder.clone(),
         output: places.folder.join(format!("load-{}.log", member.name)),
     };
-    recipe.start(None)
+    Ok(Client { of: member.name.clone(), process: recipe.start(None)?, output: recipe.output })
 }
 
 async fn ask(
@@ -90,7 +106,7 @@ async fn ask(
     members: Vec<(String, u16)>,
     leader: watch::Receiver<Option<u16>>,
 ) {
-    let http: Client<HttpConnector, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
+    let http: legacy::Client<HttpConnector, Empty<Bytes>> = legacy::Client::builder(TokioExecutor::new()).build_http();
     let mut due = interval(Duration::from_secs(1) / rate.max(1));
     due.set_missed_tick_behavior(MissedTickBehavior::Skip);
     for (name, port) in members.iter().cycle() {

@@ -73,7 +73,7 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let struck = run.whole(plan).await;
     let end_us = true_time_us();
     let stalls = watch.end();
-    run.load = None;
+    let silent = run.load.take().and_then(|mut load| load.ended());
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     stage.end().await;
@@ -86,7 +86,8 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     });
     let unasked = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unasked);
     let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
-    let doubt = unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged);
+    let doubt =
+        unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged).or(silent);
     Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unasked })
 }
 
@@ -151,10 +152,11 @@ impl Run<'_> {
         !said && wrote.is_some_and(|wrote| Duration::from_micros(true_time_us().saturating_sub(wrote)) > UNHEARD)
     }
 
-    /// Who leads; if nobody does at the moment, the next who does.
+    /// Who leads; if nobody does at the moment, or another one cannot take over, who does then.
     async fn leader(&mut self) -> Result<Option<usize>, Failed> {
-        self.until(self.file.fleet.within, |run| !run.leaders.is_empty()).await?;
-        Ok(self.leaders.last().copied())
+        let led = |run: &Run| !run.leaders.is_empty() && run.unready().is_none();
+        let led = self.until(self.file.fleet.within, led).await?;
+        Ok(self.leaders.last().copied().filter(|_| led))
     }
 
     async fn strike(&mut self, plan: &Plan, leader: usize) -> Result<Struck, Failed> {
@@ -317,10 +319,12 @@ impl Run<'_> {
                 "a member writes, but has not said that it leads: compare `[log] elected` with its output".to_owned()
             }
             (None, None) => "no member has said that it leads, by `[log]`".to_owned(),
-            (Some(leader), _) if self.rows[leader] > 0 => {
-                let late = self.unready().map(|member| self.stage.members[member].name.as_str()).unwrap_or_default();
-                format!("{late} has not said that it can take over, by `[log] ready`")
-            }
+            (Some(leader), _) if self.rows[leader] > 0 => match self.unready() {
+                Some(late) => {
+                    format!("{} has not said that it can take over, by `[log] ready`", self.stage.members[late].name)
+                }
+                None => "no member leads any more, by `[log]`".to_owned(),
+            },
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
         let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();

@@ -113,11 +113,14 @@ impl<'f> Run<'f> {
 
     pub fn has_stopped(&mut self, member: usize) {
         self.leaders.retain(|leader| *leader != member);
+        self.ready[member] = false;
         self.note(Note::Node(member, NodeState::Down));
     }
 
     pub fn start_again(&mut self, member: usize) -> Result<(), Failed> {
         self.down[member] = None;
+        // What it said in its former life may have been read after its end.
+        self.ready[member] = false;
         self.stage.start_member(member)?;
         self.note(Note::Node(member, NodeState::Up));
         Ok(())
@@ -190,27 +193,28 @@ impl<'f> Run<'f> {
     }
 
     pub fn listen(&mut self, member: usize, line: &Line) {
-        let Some(said) = (self.ear)(&self.stage.members[member].name, &line.text) else { return };
-        match said {
-            Said::Pause if self.pauses == Some(member) => {
-                self.pauses = None;
-                return self.stop(member);
+        for said in (self.ear)(&self.stage.members[member].name, &line.text) {
+            match said {
+                Said::Elected(_) | Said::Deposed => self.leads(member, said, line.t_us),
+                Said::Accepted => self.row(line.t_us, Some(member), true),
+                Said::Ready => self.ready[member] = true,
+                Said::Pause if self.pauses == Some(member) => {
+                    self.pauses = None;
+                    self.stop(member);
+                }
+                Said::Pause => {}
             }
-            Said::Pause => return,
-            Said::Accepted => return self.row(line.t_us, Some(member), true),
-            Said::Ready => {
-                self.ready[member] = true;
-                return;
-            }
-            Said::Elected(_) | Said::Deposed => {}
         }
+    }
+
+    fn leads(&mut self, member: usize, said: Said, t_us: u64) {
         self.leaders.retain(|leader| *leader != member);
         if let Said::Elected(_) = said {
             self.leaders.push(member);
         }
         let leader = self.leaders.last().map(|leader| self.stage.members[*leader].port);
         self.load.iter().for_each(|load| load.led_by(leader));
-        self.notes.push(Noted { t_us: line.t_us, note: Note::Said(member, said) });
+        self.notes.push(Noted { t_us, note: Note::Said(member, said) });
     }
 
     /// Starts members again that have ended by themselves.
