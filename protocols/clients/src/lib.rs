@@ -42,6 +42,8 @@ pub mod registry;
 #[cfg(feature = "redis")]
 pub mod resp;
 pub mod site;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod task_driver;
 pub mod timers;
 #[cfg(feature = "tls")]

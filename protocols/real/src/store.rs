@@ -18,8 +18,8 @@ pub mod metrics;
 pub mod plans;
 pub mod postgres;
 pub mod server;
-pub mod token;
-pub mod wire;
+
+pub use protocols_clients::store::{token, wire};
 
 use self::{
     audit::Dropped, backend::Job, embedded::Embedded, loaded::Rules, metrics::Metrics, postgres::Postgres,

@@ -13,7 +13,7 @@ pub(crate) mod postgres_lock;
 #[cfg(feature = "raft")]
 pub(crate) mod raft;
 #[allow(dead_code, reason = "each service needs some of it")]
-mod reach;
+pub(crate) mod reach;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 #[cfg(feature = "redis")]

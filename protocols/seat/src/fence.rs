@@ -13,7 +13,8 @@
     feature = "object-store",
     feature = "postgres",
     feature = "redis",
-    feature = "sqlx"
+    feature = "sqlx",
+    feature = "store"
 ))]
 mod common;
 #[cfg(feature = "etcd")]
@@ -30,6 +31,8 @@ pub mod redis;
 mod sql;
 #[cfg(feature = "sqlx")]
 pub mod sqlx;
+#[cfg(feature = "store")]
+pub mod store;
 
 use crate::ended::Ended;
 

@@ -3,6 +3,7 @@
 mod each;
 mod http;
 mod once;
+mod own_store;
 
 use crate::world::{Part, TTL_S, all, at, find, lines, lines_with, node, play, settings, sleep_s, until_s};
 use fencepost_seat::{Backend, Fenced, FencedSql, Lead, Seat, Term, fence::FenceError, fence::postgres::MIGRATION};

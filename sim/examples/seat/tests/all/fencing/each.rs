@@ -1,6 +1,6 @@
 //! The same of every kind of resource.
 
-use super::{database, leaders, tables};
+use super::{database, leaders, own_store::ByStore, tables};
 use crate::world::{Part, TTL_S, all, at, lines, play, sleep_s};
 use bytes::Bytes;
 use fencepost_seat::{
@@ -26,11 +26,11 @@ use std::{
 use tokio_postgres::Client;
 
 /// A resource.
-const NAME: &str = "charges";
+pub(super) const NAME: &str = "charges";
 const INSERT: &str = "INSERT INTO written (what) VALUES ($1)";
 
 /// Something that leaders write to.
-trait Resource {
+pub(super) trait Resource {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String>;
     /// The same, once for this request; whether it was written now.
     async fn once(&mut self, lead: &Lead<Fenced>, request: &str, what: &str) -> Result<bool, String>;
@@ -275,6 +275,7 @@ enum Kind {
     Redis,
     Etcd,
     Object,
+    Store,
 }
 
 impl Part for Plays {
@@ -311,6 +312,7 @@ impl Part for Plays {
                 what.play(backend, ByEtcd(client.kv_client())).await;
             }
             Kind::Object => what.play(backend, ByObject(slow_store())).await,
+            Kind::Store => what.play(backend, ByStore::default()).await,
         }
         pending::<()>().await;
     }
@@ -339,6 +341,7 @@ fn a_leader_writes_to_any_resource_until_a_newer_one_has_and_a_request_is_done_o
     turns(&redis::SERVICE, || play(Plays(What::TakeTurns, Kind::Redis)));
     turns(&etcd::SERVICE, || play(Plays(What::TakeTurns, Kind::Etcd)));
     turns(&etcd::SERVICE, || play(Plays(What::TakeTurns, Kind::Object)));
+    turns(&etcd::SERVICE, || play(Plays(What::TakeTurns, Kind::Store)));
 }
 
 fn raced(service: &'static Service, main: impl Fn() + Copy + 'static) {
@@ -359,6 +362,7 @@ fn of_two_leaders_at_once_the_newer_one_writes_on_and_the_older_one_is_refused()
     raced(&redis::SERVICE, || play(Plays(What::Race, Kind::Redis)));
     raced(&etcd::SERVICE, || play(Plays(What::Race, Kind::Etcd)));
     raced(&etcd::SERVICE, || play(Plays(What::Race, Kind::Object)));
+    raced(&etcd::SERVICE, || play(Plays(What::Race, Kind::Store)));
 }
 
 fn compared(service: &'static Service, main: impl Fn() + Copy + 'static) {
@@ -375,6 +379,7 @@ fn of_two_leaders_with_one_token_only_the_first_to_write_is_accepted() {
     compared(&postgres::SERVICE, || play(Plays(What::Compare, Kind::Sqlx)));
     compared(&redis::SERVICE, || play(Plays(What::Compare, Kind::Redis)));
     compared(&redis::SERVICE, || play(Plays(What::Compare, Kind::Object)));
+    compared(&redis::SERVICE, || play(Plays(What::Compare, Kind::Store)));
 }
 
 #[test]

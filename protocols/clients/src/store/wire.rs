@@ -18,7 +18,7 @@
 //! Requests of one connection are answered in order. A malformed line is refused, and the connection closed. A
 //! connection that closes without an answer leaves the outcome unknown: retry under the same request.
 
-use crate::directory::{NAME_MAX, is_name};
+use super::{NAME_MAX, is_name};
 use protocols::{
     message::WriteVerdict,
     types::{Operation, Payload, Resource},
