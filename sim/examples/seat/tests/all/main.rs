@@ -8,6 +8,7 @@ mod handing_over;
 mod interrupted;
 mod letting_go;
 mod losing;
+mod numbering;
 mod preferring;
 mod sessions;
 mod unfenced;
@@ -173,6 +174,14 @@ fn swept_on_redis_preferring() {
 #[test]
 fn swept_on_postgres_preferring() {
     println!("{:?}", preferring().belief_overlap(LEASE).service(postgres()).fleet(3, preferring::on_postgres).check());
+}
+
+#[test]
+fn swept_among_themselves_preferring() {
+    // Members that elect among themselves send so much that a pause before each send would take minutes.
+    let world =
+        stage().scenarios([scenarios::gc_pause(), scenarios::scenario("isolate-leader")]).seeds(0..5).swarm(0..20);
+    println!("{:?}", world.belief_overlap(NONE).service(quorum()).fleet(3, preferring::among_themselves).check());
 }
 
 /// The one name of a cluster stands for all of its members, and the member that is cut off from the others still talks to

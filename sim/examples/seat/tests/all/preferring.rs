@@ -4,7 +4,7 @@ use crate::world::{
     AnyPart, Figures, HANDOFF_S, all, all_services, at, figures, find, here, lines, lines_with, node, play_any, served,
     settings, sleep_s, until_s,
 };
-use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Redis, Seat, SettingsError};
+use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Raft, Redis, Seat, SettingsError};
 use protocols::service::{Service, etcd, redis};
 use scenarios::fault::Fault;
 use sim::program::Line;
@@ -255,6 +255,12 @@ pub async fn on_redis() -> Result<(), seat::Error> {
 #[tokio::main]
 pub async fn on_postgres() -> Result<(), seat::Error> {
     charges(Postgres::connect("postgres://invoices@postgres/invoices")?).await
+}
+
+#[tokio::main]
+pub async fn among_themselves() -> Result<(), seat::Error> {
+    let members = ["n1", "n2", "n3"].map(|name| (name, format!("{name}:7000")));
+    charges(Raft::in_clear(members, "raft")?).await
 }
 
 /// The example's service, of which n1 is to lead, and then n2.

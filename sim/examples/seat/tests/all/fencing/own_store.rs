@@ -62,7 +62,8 @@ impl ByStore {
     async fn store(&self, name: &str) -> Served {
         let mut stores = self.stores.lock().await;
         if !stores.contains_key(name) {
-            let (address, written, again) = (start(name, Rules::default(), Limits::default().idle).await, Arc::default(), Arc::default());
+            let (address, written, again) =
+                (start(name, Rules::default(), Limits::default().idle).await, Arc::default(), Arc::default());
             stores.insert(name.to_owned(), Served { address, written, again });
         }
         stores[name].clone()
