@@ -7,7 +7,7 @@ use super::{
 use std::{fs, path::Path};
 
 /// The example's file with another text, beside nothing else: its folder's files are named by their whole path.
-fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> String {
+pub fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> String {
     let path = example(name, file);
     let mut text = fs::read_to_string(&path).expect("the example");
     for (from, to) in changes {
@@ -17,7 +17,7 @@ fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> St
     folder.write(file, text)
 }
 
-fn beside(name: &str, file: &str) -> String {
+pub fn beside(name: &str, file: &str) -> String {
     example(name, file).canonicalize().expect("it is there").display().to_string()
 }
 
