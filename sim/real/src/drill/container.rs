@@ -36,8 +36,11 @@ impl Engine {
         let name = &image.name;
         Err(Failed::NoService(match said.as_slice() {
             [] => {
-                let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
-                format!("the members are containers of `{name}`, and no {names} is installed: `apt-get install podman`")
+                let none = match names.as_slice() {
+                    [only] => format!("`{only}` is not installed"),
+                    _ => "neither `docker` nor `podman` is installed: `apt-get install podman`".to_owned(),
+                };
+                format!("the members are containers of `{name}`, and {none}")
             }
             said => format!(
                 "the image `{name}` is not here, and a drill does not pull it; build or pull it, say by `setup` ({})",
