@@ -250,8 +250,10 @@ impl Kept {
 
     /// Kills all of its processes, as a crash would, and waits until they are gone.
     pub async fn kill(&mut self) {
-        if self.container.is_none() {
-            tree::kill(self.pid);
+        match &self.container {
+            None => tree::kill(self.pid),
+            // It may have ended; and one that is paused is killed by its removal.
+            Some(container) => _ = container.order(&["kill", "--signal", "KILL"]).await,
         }
         // The keeper removes a container, and ends by itself.
         drop(self.hold.take());
