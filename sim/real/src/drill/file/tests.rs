@@ -42,7 +42,7 @@ fn members_may_be_containers_whose_image_knows_its_command() {
         Image { name: "billing".to_owned(), engine: None, options: vec!["--env".into(), "DB={postgres.host}".into()] };
     assert_eq!(file.fleet.image, Some(image));
     for scenario in [Scenario::ClockStep, Scenario::ClockSkew] {
-        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("library of this machine's")));
+        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("library that is compiled here")));
     }
     assert_eq!(Scenario::GcPause.impossible(&file), None);
     let command = text.lines().find(|line| line.starts_with("command")).expect("it has one");
