@@ -53,7 +53,7 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Chaos(chaos) => chaos::run(chaos),
         Command::Drill(args) => drill::run(&args),
         Command::Measure(what) => measure::run(&what),
-        Command::Kept { program } => Ok(leash::keep(&program)?),
+        Command::Kept { container, program } => Ok(leash::keep(&program, container.as_deref())?),
         Command::Leashed { program } => match leash::become_program(&program)? {},
     }
 }

@@ -6,6 +6,7 @@
 
 mod audit;
 mod clock;
+mod container;
 mod ear;
 mod file;
 mod fill;
@@ -18,6 +19,7 @@ mod stage;
 mod story;
 mod wire;
 
+pub use container::Engine;
 pub use ear::{Ear, Said};
 pub use file::File;
 pub use play::{Drilled, Held};
@@ -44,11 +46,20 @@ pub async fn set_up(file: &File, keeper: &Path, tools: &Path) -> Result<(), Fail
     // What an earlier one has said is not this one's.
     let _ = fs::remove_file(&output);
     let (keeper, folder) = (keeper.to_owned(), file.folder.clone());
-    let recipe = Recipe { keeper, words, environment: BTreeMap::new(), folder, output: output.clone() };
+    let recipe =
+        Recipe { keeper, words, environment: BTreeMap::new(), folder, output: output.clone(), container: None };
     match recipe.start(None)?.ended().await {
         Some(0) => Ok(()),
         _ => Err(Failed::Unplayable(format!("`setup` failed: {shown}\n{}", kept::last_lines(&output, 8)))),
     }
+}
+
+/// What runs the members' image; `None` if they are processes of this machine.
+///
+/// # Errors
+/// Nothing here has the image.
+pub fn engine(file: &File) -> Result<Option<Engine>, Failed> {
+    file.fleet.image.as_ref().map(Engine::with).transpose()
 }
 
 /// Why the clocks of this fleet cannot be moved, as far as its command tells once its setup has run.

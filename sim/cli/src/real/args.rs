@@ -89,6 +89,9 @@ pub enum Command {
     /// Run a program, and end it and whatever it has started once standard input closes
     #[command(hide = true)]
     Kept {
+        /// The container that the program, an engine's client, runs
+        #[arg(long, value_name = "NAME")]
+        container: Option<String>,
         /// The program and its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         program: Vec<OsString>,

@@ -52,6 +52,10 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     until_asked(async { Ok(drill::set_up(&file, &keeper, &tools).await?) })?;
     // The setup may have built the program.
     let scenarios = movable(scenarios, args, &file, &tools)?;
+    let engine = drill::engine(&file)?;
+    if let Some((engine, image)) = engine.as_ref().zip(file.fleet.image.as_ref()) {
+        show.banner(&format!("the members are containers of {}, run by {}", image.name, engine.program()));
+    }
     let seeds = (0..args.times).map(|nth| args.seed.wrapping_add(nth));
     let plans: Vec<Plan> =
         scenarios.iter().flat_map(|scenario| seeds.clone().map(|seed| Plan::draw(*scenario, seed))).collect();
@@ -60,7 +64,11 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     for plan in plans {
         let at = folder.join(plan.scenario.name()).join(plan.seed.to_string());
         show.banner(&format!("{} seed {}: {}", plan.scenario.name(), plan.seed, plan.scenario.about()));
-        let run = play(&file, plan, Places { keeper: keeper.clone(), folder: at, tools: tools.clone() })?;
+        let run = play(
+            &file,
+            plan,
+            Places { keeper: keeper.clone(), folder: at, tools: tools.clone(), engine: engine.clone() },
+        )?;
         if args.scenarios.is_empty() && run.drilled.unasked && run.judged.judgement.verdict == Verdict::Vacuous {
             // Nothing is wrong with a fleet that does not look at clocks.
             let why = run.drilled.doubt.as_deref().unwrap_or_default();

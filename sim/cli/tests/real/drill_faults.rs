@@ -1,13 +1,13 @@
 //! Faults of drills that need more than a signal: a service with several members, and clocks.
 
 use super::{
-    common::{Folder, program, servers, text},
+    common::{Folder, Process, free_address, program, servers, text},
     drills::{CHECKS_FIRST, drilled, example},
 };
 use std::{fs, path::Path};
 
 /// The example's file with another text, beside nothing else: its folder's files are named by their whole path.
-fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> String {
+pub fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> String {
     let path = example(name, file);
     let mut text = fs::read_to_string(&path).expect("the example");
     for (from, to) in changes {
@@ -17,7 +17,7 @@ fn with(name: &str, file: &str, changes: &[(&str, &str)], folder: &Folder) -> St
     folder.write(file, text)
 }
 
-fn beside(name: &str, file: &str) -> String {
+pub fn beside(name: &str, file: &str) -> String {
     example(name, file).canonicalize().expect("it is there").display().to_string()
 }
 
@@ -58,6 +58,33 @@ fn zookeeper_with_three_members() {
     let file = with("kazoo", "fenced.toml", &changes, &folder);
     let (code, said) = drilled(file.as_ref(), "service-leader-restart", &folder);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// As beside a cluster: an API server that was running, to which `kubectl proxy` logs in.
+#[test]
+fn an_api_server_of_somebody_else_s_behind_kubectl_proxy() {
+    let what = "the drill through `kubectl proxy`";
+    let go = servers::find_file(Path::new("/usr/lib/go-1.19/bin/go"), "golang-1.19-go", what);
+    let Some((kubectl, _)) = servers::find("kubectl", "kubernetes-client", what).zip(go) else { return };
+    let folder = Folder::new();
+    let Some(server) = servers::kubernetes(&folder, what) else { return };
+    let (at, mut command) = (free_address(), std::process::Command::new(kubectl));
+    command
+        .args(["proxy", "--server", &format!("http://{}", server.address), "--port", &at.port().to_string()])
+        .env("HOME", folder.path());
+    let mut proxy = Process::start(command, &folder.path().join("proxy.log"));
+    assert!(proxy.listens(at), "{}", proxy.log());
+    let (address, script) = (format!("kubernetes = {{ address = \"{at}\" }}"), beside("client-go", "build.sh"));
+    let changes = [("kubernetes = {}", address.as_str()), ("build.sh", &script)];
+    let file = with("client-go", "drill.toml", &changes, &folder);
+    let (code, said) = drilled(file.as_ref(), "gc-pause", &folder);
+    assert!(code == Some(1) && said.contains("no_stale_write"), "{code:?}\n{said}");
+    let file = with("client-go", "fenced.toml", &changes, &folder);
+    let (code, said) = drilled(file.as_ref(), "gc-pause,isolate-leader,clean-kill", &folder);
+    assert!(code == Some(0) && said.contains("3 runs, all of them pass"), "{code:?}\n{said}");
+    let (code, said) = drilled(file.as_ref(), "service-restart", &folder);
+    assert!(code == Some(64) && said.contains("a service that was running is never killed"), "{code:?}\n{said}");
+    assert!(!proxy.has_ended());
 }
 
 /// It takes one member of the service that cannot be reached for the end of the leader.

@@ -1,4 +1,4 @@
-//! The manifests of `docs/shards/`: the array of Slurm's on a Slurm of one machine, and all others by their schemas.
+//! The manifests of `docs/shards/` and `docs/drill/`: the array of Slurm's on a Slurm of one machine, and all others by their schemas.
 
 use super::common::{
     Folder, Process, SOON, eventually, say,
@@ -179,7 +179,8 @@ import botocore.session, botocore.validate, kubernetes_validate, yaml
 at = Path(sys.argv[1])
 workflow = [sys.executable, "-m", "check_jsonschema", "--quiet", "--builtin-schema", "vendor.github-workflows", at / "github.yml"]
 assert subprocess.run(workflow).returncode == 0
-kubernetes_validate.validate(yaml.safe_load((at / "job.yaml").read_text()), "1.33", strict=True)
+for manifest in [*yaml.safe_load_all((at / "job.yaml").read_text()), *yaml.safe_load_all((at / "drill.yaml").read_text())]:
+    kubernetes_validate.validate(manifest, "1.33", strict=True)
 batch = botocore.session.get_session().get_service_model("batch")
 for name, operation in [("definition", "RegisterJobDefinition"), ("submit", "SubmitJob")]:
     shape = batch.operation_model(operation).input_shape
@@ -205,7 +206,18 @@ fn every_manifest_is_valid_by_its_schema() {
         return skip("the schemas of the manifests", "the Python packages that have them are not installed");
     }
     let valid = |folder: &Path| python(&["-c", VALIDATE, &folder.display().to_string()]).expect("python3 starts");
-    let checked = valid(&manifests());
+    let read = |path: PathBuf| fs::read_to_string(path).expect("a manifest");
+    let drill = || read(manifests().join("../drill/job.yaml"));
+    let altered = |file: &str, right: &str, wrong: &str| {
+        let folder = Folder::new();
+        let change = |name: &str, text: String| if name == file { text.replace(right, wrong) } else { text };
+        for name in ["github.yml", "job.yaml", "batch-definition.json", "batch-submit.json"] {
+            folder.write(name, change(name, read(manifests().join(name))));
+        }
+        folder.write("drill.yaml", change("drill.yaml", drill()));
+        folder
+    };
+    let checked = valid(altered("", "", "").path());
     assert!(checked.status.success(), "{}{}", text(&checked.stdout), text(&checked.stderr));
     // The check is one that can fail, for each of them.
     for (file, right, wrong) in [
@@ -213,12 +225,9 @@ fn every_manifest_is_valid_by_its_schema() {
         ("job.yaml", "backoffLimitPerIndex", "backOffLimitPerIndex"),
         ("batch-definition.json", "evaluateOnExit", "evaluatesOnExit"),
         ("batch-submit.json", "arrayProperties", "arrayProperty"),
+        ("drill.yaml", "serviceAccountName", "serviceAcountName"),
+        ("drill.yaml", "verbs", "verb"),
     ] {
-        let altered = Folder::new();
-        for name in ["github.yml", "job.yaml", "batch-definition.json", "batch-submit.json"] {
-            let text = fs::read_to_string(manifests().join(name)).expect("a manifest");
-            altered.write(name, if name == file { text.replace(right, wrong) } else { text });
-        }
-        assert!(!valid(altered.path()).status.success(), "{file} with {wrong}");
+        assert!(!valid(altered(file, right, wrong).path()).status.success(), "{file} with {wrong}");
     }
 }

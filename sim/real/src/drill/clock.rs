@@ -145,7 +145,7 @@ pub fn unmovable(file: &File, tools: &Path) -> Option<String> {
             "`cc` is not installed, which compiles what moves a clock: `apt-get install gcc libc6-dev`".to_owned(),
         );
     }
-    let first = file.fleet.command.words().next()?;
+    let first = file.fleet.command.as_ref()?.words().next()?;
     let filled =
         first.replace("{tools}", &tools.display().to_string()).replace("{dir}", &file.folder.display().to_string());
     let mut program = found(&filled, &file.folder)?;

@@ -1,10 +1,12 @@
 //! A drill's file: whose processes, on which service and store, and how their logs say who leads.
 
+mod image;
 mod raw;
 mod service;
 
 use super::fill::{self, Command};
 use crate::error::Failed;
+pub use image::{ENGINES, Image};
 use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawOwn, RawPostgres, RawRedis, Several, Words};
 use scenarios::units::{self, Unread};
 pub use service::{Server, Service};
@@ -41,7 +43,10 @@ pub struct File {
 #[derive(Clone, Debug)]
 pub struct Fleet {
     pub members: u16,
-    pub command: Command,
+    /// Whose containers are members; otherwise they are processes of this machine.
+    pub image: Option<Image>,
+    /// What an image may do without.
+    pub command: Option<Command>,
     pub environment: BTreeMap<String, String>,
     /// A command that is run once, before everything else.
     pub setup: Option<Command>,
@@ -52,6 +57,12 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// What each member is started with, with names in braces.
+    pub fn texts(&self) -> impl Iterator<Item = &String> {
+        let options = self.image.iter().flat_map(|image| &image.options);
+        self.command.iter().flat_map(Command::words).chain(self.environment.values()).chain(options)
+    }
+
     pub fn lease_ms(&self) -> i64 {
         i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
     }
@@ -222,7 +233,7 @@ impl File {
 
     fn check(&self) -> Result<(), String> {
         let (names, say) = (self.names(), |why: Unread| why.to_string());
-        for text in self.fleet.command.words().chain(self.fleet.environment.values()) {
+        for text in self.fleet.texts() {
             fill::check(text, &names).map_err(say)?;
             self.asks_for_one_of_several(text)?;
         }
@@ -277,15 +288,24 @@ fn fleet(raw: RawFleet) -> Result<Fleet, String> {
     let lease = length("lease", raw.lease)?.unwrap_or(LEASE);
     let within = length("within", raw.within)?.unwrap_or(4 * lease + Duration::from_secs(10));
     let setup = raw.setup.map(command).transpose()?;
-    Ok(Fleet { members: raw.members, command: command(raw.command)?, environment: raw.env, setup, lease, within })
+    let (members, command) = (raw.members, raw.command.map(command).transpose()?);
+    if command.is_none() && raw.image.is_none() {
+        return Err("`[fleet]` has neither `command` nor `image`".to_owned());
+    }
+    let options = raw.options.map(words).transpose()?;
+    let image = image::read(raw.image, raw.engine, options).map_err(|why| why.to_string())?;
+    Ok(Fleet { members, image, command, environment: raw.env, setup, lease, within })
 }
 
-fn command(words: Words) -> Result<Command, String> {
-    let words = match words {
-        Words::List(words) => words,
-        Words::Line(line) => shlex::split(&line).ok_or_else(|| format!("`{line}` has a quote that does not end"))?,
-    };
-    Command::new(words).ok_or_else(|| "`command` is empty".to_owned())
+fn command(text: Words) -> Result<Command, String> {
+    Command::new(words(text)?).ok_or_else(|| "`command` is empty".to_owned())
+}
+
+fn words(text: Words) -> Result<Vec<String>, String> {
+    match text {
+        Words::List(words) => Ok(words),
+        Words::Line(line) => shlex::split(&line).ok_or_else(|| format!("`{line}` has a quote that does not end")),
+    }
 }
 
 fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {

@@ -23,6 +23,8 @@ use tokio::{
 /// The longest line that is listened to, in bytes; longer ones are cut.
 const LINE_MAX: usize = 16 * 1024;
 
+/// How long a container's client may take to end once the container has.
+const CLIENT_ENDS_WITHIN: Duration = Duration::from_secs(2);
 /// How often a file is looked at.
 const LOOKS: Duration = Duration::from_millis(10);
 /// The most that is read of one file at once, in bytes.
@@ -43,6 +45,33 @@ pub struct Recipe {
     pub folder: PathBuf,
     /// The file to which its output is appended.
     pub output: PathBuf,
+    /// What the program runs, if it is a container engine's client.
+    pub container: Option<Container>,
+}
+
+/// A container, which is stopped and ended by its engine: its processes may be another user's, and children of a daemon's.
+#[derive(Clone, Debug)]
+pub struct Container {
+    /// The engine's client.
+    pub engine: PathBuf,
+    pub name: String,
+}
+
+impl Container {
+    /// Has the engine do something to it.
+    ///
+    /// # Errors
+    /// It does not; with what it has said.
+    pub async fn order(&self, words: &[&str]) -> Result<(), Failed> {
+        let what = || format!("{} {} {}", self.engine.display(), words.join(" "), self.name);
+        let mut command = Command::new(&self.engine);
+        let done =
+            command.args(words).arg(&self.name).output().await.map_err(Failed::cannot(format!("run `{}`", what())))?;
+        match done.status.success() {
+            true => Ok(()),
+            false => Err(Failed::Harness(format!("`{}` failed: {}", what(), first_line(&done.stderr)))),
+        }
+    }
 }
 
 /// A line of a process's output.
@@ -60,6 +89,8 @@ pub struct Kept {
     pid: i32,
     /// The keeper lives as long as this is open.
     hold: Option<ChildStdin>,
+    /// What is stopped and killed instead of the process, which only passes on its output.
+    container: Option<Container>,
 }
 
 impl Recipe {
@@ -75,7 +106,11 @@ impl Recipe {
             file.map_err(Failed::unwritten(&self.output))
         };
         let mut command = Command::new(&self.keeper);
-        command.args([leash::REAL, leash::KEEPER]).args(&self.words).envs(&self.environment).current_dir(&self.folder);
+        command.args([leash::REAL, leash::KEEPER]);
+        if let Some(container) = &self.container {
+            command.args([leash::CONTAINER, &container.name]);
+        }
+        command.args(&self.words).envs(&self.environment).current_dir(&self.folder);
         command.stdin(Stdio::piped()).process_group(0);
         match lines {
             Some(_) => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
@@ -91,7 +126,7 @@ impl Recipe {
                 tokio::spawn(listen(errors, open()?, lines));
             }
         }
-        Ok(Kept { pid, hold: keeper.stdin.take(), keeper })
+        Ok(Kept { pid, hold: keeper.stdin.take(), keeper, container: self.container.clone() })
     }
 }
 
@@ -180,34 +215,65 @@ impl Kept {
     }
 
     /// Stops all of its processes.
-    pub fn stop(&self) {
-        tree::signal(self.pid, Signal::STOP);
+    ///
+    /// # Errors
+    /// It is a container, which its engine does not stop.
+    pub async fn stop(&mut self) -> Result<(), Failed> {
+        self.signal(Signal::STOP, &["pause"]).await
     }
 
-    pub fn resume(&self) {
-        tree::signal(self.pid, Signal::CONT);
+    /// # Errors
+    /// As of [`Kept::stop`].
+    pub async fn resume(&mut self) -> Result<(), Failed> {
+        self.signal(Signal::CONT, &["unpause"]).await
     }
 
-    /// Asks all of its processes to end.
-    pub fn ask_to_end(&self) {
-        tree::signal(self.pid, Signal::TERM);
+    /// Asks all of its processes to end; of a container the first one, as every engine does.
+    ///
+    /// # Errors
+    /// As of [`Kept::stop`].
+    pub async fn ask_to_end(&mut self) -> Result<(), Failed> {
+        self.signal(Signal::TERM, &["kill", "--signal", "TERM"]).await
+    }
+
+    async fn signal(&mut self, signal: Signal, order: &[&str]) -> Result<(), Failed> {
+        let Some(container) = &self.container else {
+            tree::signal(self.pid, signal);
+            return Ok(());
+        };
+        match container.order(order).await {
+            // It may have ended by itself.
+            Err(why) if tokio::time::timeout(CLIENT_ENDS_WITHIN, self.keeper.wait()).await.is_err() => Err(why),
+            _ => Ok(()),
+        }
     }
 
     /// Kills all of its processes, as a crash would, and waits until they are gone.
     pub async fn kill(&mut self) {
-        tree::kill(self.pid);
+        match &self.container {
+            None => tree::kill(self.pid),
+            // It may have ended; and one that is paused is killed by its removal.
+            Some(container) => _ = container.order(&["kill", "--signal", "KILL"]).await,
+        }
+        // The keeper removes a container, and ends by itself.
         drop(self.hold.take());
-        // The keeper ends by itself.
         let _ = self.keeper.wait().await;
     }
 
-    /// Asks it to end, and kills it after `patience`.
+    /// Asks it to end, and kills it after `patience`; a container, whose first process may be deaf to signals, at once.
     pub async fn end(&mut self, patience: Duration) {
-        self.resume();
-        self.ask_to_end();
-        let _ = tokio::time::timeout(patience, self.keeper.wait()).await;
+        if self.container.is_none() {
+            tree::signal(self.pid, Signal::CONT);
+            tree::signal(self.pid, Signal::TERM);
+            let _ = tokio::time::timeout(patience, self.keeper.wait()).await;
+        }
         self.kill().await;
     }
+}
+
+/// The first line of what a program has said, for an error.
+pub fn first_line(said: &[u8]) -> String {
+    String::from_utf8_lossy(said).lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned()
 }
 
 /// The last lines of a log, for an error.

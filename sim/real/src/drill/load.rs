@@ -95,6 +95,7 @@ fn client(command: &Command, number: u16, member: &Member, stage: &Stage, places
         environment: BTreeMap::from([("PATH".to_owned(), stage.path.clone())]),
         folder: stage.folder.clone(),
         output: places.folder.join(format!("load-{}.log", member.name)),
+        container: None,
     };
     Ok(Client { of: member.name.clone(), process: recipe.start(None)?, output: recipe.output })
 }

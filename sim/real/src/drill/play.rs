@@ -177,7 +177,7 @@ impl Run<'_> {
             }
             Scenario::GracefulStepDown => self.asked_to_end(leader, &Fault::Resign { node: on() }).await?,
             Scenario::GcPauseBetweenWrites => {
-                self.stop(leader);
+                self.stop(leader).await?;
                 self.paused(leader, on()).await?
             }
             Scenario::PauseAtLine => {
@@ -209,7 +209,9 @@ impl Run<'_> {
     async fn asked_to_end(&mut self, leader: usize, fault: &Fault) -> Result<bool, Failed> {
         self.begin(fault, Phase::Once, &[leader]);
         self.supervised = false;
-        self.stage.members[leader].process().into_iter().for_each(|process| process.ask_to_end());
+        if let Some(process) = self.stage.members[leader].process() {
+            process.ask_to_end().await?;
+        }
         let replaced = self.replaced(leader).await?;
         self.until(self.file.fleet.lease, |run| run.down[leader].is_some()).await?;
         self.supervised = true;
@@ -227,7 +229,7 @@ impl Run<'_> {
         let fault = Fault::Pause { node: on, for_ms: 0.0 };
         let index = self.begin(&fault, Phase::Begin, &[leader]);
         let replaced = self.replaced(leader).await?;
-        self.resume(leader);
+        self.resume(leader).await?;
         self.end(index, &fault, &[leader]);
         Ok(replaced)
     }
@@ -245,7 +247,7 @@ impl Run<'_> {
         let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
         let on_wire = self.begin(&wire, Phase::Begin, &[leader]);
         match stopped {
-            true => self.stop(leader),
+            true => self.stop(leader).await?,
             false => self.stage.cut_off(leader, true),
         }
         let index = self.begin(&fault, Phase::Begin, &[leader]);
@@ -260,7 +262,7 @@ impl Run<'_> {
         }
         self.end(on_wire, &wire, &[leader]);
         if stopped {
-            self.resume(leader);
+            self.resume(leader).await?;
             self.end(index, &fault, &[leader]);
         }
         let answer = |run: &Run| run.answer.filter(|(of, _)| *of == port).map(|(_, answer)| answer);

@@ -117,6 +117,9 @@ impl Scenario {
             (Scenario::ServiceLeaderRestart, Some(service)) if service.members == 1 => {
                 Some("the service has one member")
             }
+            (Scenario::ClockStep | Scenario::ClockSkew, _) if file.fleet.image.is_some() => Some(
+                "clocks are moved by a library that is compiled here, which an image's programs may not be able to load",
+            ),
             (Scenario::GcPause | Scenario::LateWrite, _) if matches!(file.store, Store::Own { .. }) => {
                 Some("members write to stores of their own, so no write of theirs is on a wire of the drill's")
             }

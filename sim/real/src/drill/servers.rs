@@ -177,6 +177,14 @@ fn call(server: Server, address: SocketAddr, data: &Path) -> Result<(PathBuf, Ve
     })
 }
 
+/// Where members' programs are looked for: the machine's folders, and behind them those of the servers' programs, such as `psql`.
+pub fn search_path<'s>(started: impl Iterator<Item = &'s Started>) -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    let folders = started.filter_map(|started| Path::new(started.recipe.words.first()?).parent());
+    let folders = folders.map(|folder| folder.display().to_string());
+    std::iter::once(own).chain(folders).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
+}
+
 impl Started {
     fn new(
         address: SocketAddr,
@@ -185,13 +193,9 @@ impl Started {
         folder: PathBuf,
         output: PathBuf,
     ) -> Result<Started, Failed> {
-        let recipe = Recipe { keeper: keeper.to_owned(), words, environment: BTreeMap::new(), folder, output };
+        let recipe =
+            Recipe { keeper: keeper.to_owned(), words, environment: BTreeMap::new(), folder, output, container: None };
         Ok(Started { address, process: recipe.start(None)?, recipe })
-    }
-
-    /// The folder of its program, which may have the tools that scripts call.
-    pub fn programs(&self) -> Option<&Path> {
-        Path::new(self.recipe.words.first()?).parent()
     }
 
     async fn listens(&mut self) -> Result<(), Failed> {

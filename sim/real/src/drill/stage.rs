@@ -3,6 +3,7 @@
 use super::{
     audit::{self, Told, redis::Scripts},
     clock::{self, Clock, Unnoticed},
+    container::Engine,
     file::{File, Server, Store},
     fill::Values,
     kept::{Followed, Kept, Line, Listener, Recipe},
@@ -54,6 +55,8 @@ pub struct Places {
     pub folder: PathBuf,
     /// What the file's setup has installed; it stays for the next run.
     pub tools: PathBuf,
+    /// What runs the members, if they are containers.
+    pub engine: Option<Engine>,
 }
 
 /// A member of the fleet.
@@ -118,8 +121,7 @@ impl Stage {
         let own = store.as_ref().map(|store| store.address).or(file.store.address());
         let scripts = Scripts::default();
         let store_at = watch(&file.store, own.or(service_at.first().copied()), &scripts, &events).await?;
-        let started = service.iter().flat_map(|service| &service.members).chain(&store).filter_map(Started::programs);
-        let path = search_path(started);
+        let path = servers::search_path(service.iter().flat_map(|service| &service.members).chain(&store));
         let mut stage = Stage {
             members: Vec::new(),
             service: None,
@@ -178,10 +180,13 @@ impl Stage {
             file.fleet.environment.iter().map(|(key, text)| (key.clone(), values.fill(text))).collect();
         // Otherwise it would say nothing for minutes, since its output is no terminal.
         environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
-        environment.entry("PATH".to_owned()).or_insert_with(|| self.path.clone());
-        let words = file.fleet.command.filled(&values);
-        let output = folder.join(format!("{name}.log"));
-        let recipe = Recipe { keeper: places.keeper.clone(), words, environment, folder: file.folder.clone(), output };
+        let words = file.fleet.command.iter().flat_map(|command| command.filled(&values)).collect();
+        let (keeper, output) = (places.keeper.clone(), folder.join(format!("{name}.log")));
+        let mut recipe = Recipe { keeper, words, environment, folder: file.folder.clone(), output, container: None };
+        match places.engine.as_ref().zip(file.fleet.image.as_ref()) {
+            Some((engine, image)) => recipe = engine.contain(recipe, image, file, &values)?,
+            None => _ = recipe.environment.entry("PATH".to_owned()).or_insert_with(|| self.path.clone()),
+        }
         let written = file.log.file.as_ref().map(|log| file.folder.join(values.fill(log)));
         let log = written.map(|path| Followed::start(path, self.listener(index)));
         Ok(Member { name, port, recipe, process: None, log, clock: None, service, _store: store })
@@ -350,13 +355,6 @@ async fn watch(
 /// leases.
 fn gives_up_after(file: &File) -> Option<Duration> {
     file.service.filter(|given| given.server == Server::Postgres).map(|_| file.fleet.lease)
-}
-
-/// The machine's, and behind it the folders of the servers' programs: PostgreSQL's has `psql`.
-fn search_path<'p>(folders: impl Iterator<Item = &'p Path>) -> String {
-    let own = std::env::var("PATH").unwrap_or_default();
-    let folders = folders.map(|folder| folder.display().to_string());
-    std::iter::once(own).chain(folders).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
 }
 
 /// What the names in braces stand for.

@@ -19,7 +19,10 @@ pub struct Raw {
 pub struct RawFleet {
     #[serde(default = "three")]
     pub members: u16,
-    pub command: Words,
+    pub command: Option<Words>,
+    pub image: Option<String>,
+    pub engine: Option<String>,
+    pub options: Option<Words>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     pub setup: Option<Words>,

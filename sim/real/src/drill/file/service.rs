@@ -56,7 +56,7 @@ impl Service {
 /// What is wrong with it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Wrong(String);
+pub struct Wrong(pub String);
 
 /// The address of a running server, if one is given.
 pub fn address(text: Option<String>) -> Result<Option<SocketAddr>, Wrong> {

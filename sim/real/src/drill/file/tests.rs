@@ -18,10 +18,7 @@ fn a_file_says_what_a_fleet_is() {
         (file.fleet.members, file.fleet.lease, file.fleet.within),
         (3, Duration::from_secs(5), Duration::from_secs(30))
     );
-    assert_eq!(
-        file.fleet.command.words().collect::<Vec<_>>(),
-        ["./billing", "--id", "{node}", "a b", "--etcd", "{etcd}"]
-    );
+    assert_eq!(file.fleet.texts().take(5).collect::<Vec<_>>(), ["./billing", "--id", "{node}", "a b", "--etcd"]);
     assert_eq!(file.service, Some(Service { server: Server::Etcd, address: None, members: 1 }));
     assert_eq!((file.store.resource(), file.store.name()), ("invoices", "postgres"));
     assert_eq!(file.log.deposed, ["leads no more"]);
@@ -34,6 +31,37 @@ fn a_service_may_have_several_members() {
     let service = file.service.expect("it has one");
     assert_eq!((service.members, service.names()), (3, ["etcd-1", "etcd-2", "etcd-3"].map(str::to_owned).into()));
     assert!(read(&text.replace("{etcd}", "{etcd.4}")).is_err_and(|why| why.contains("{etcd.3}")));
+}
+
+#[test]
+fn members_may_be_containers_whose_image_knows_its_command() {
+    let text =
+        format!("{FLEET}{REST}").replace("env =", "image = \"billing\"\noptions = \"--env DB={postgres.host}\"\nenv =");
+    let file = read(&text).expect("a good file");
+    let image =
+        Image { name: "billing".to_owned(), engine: None, options: vec!["--env".into(), "DB={postgres.host}".into()] };
+    assert_eq!(file.fleet.image, Some(image));
+    for scenario in [Scenario::ClockStep, Scenario::ClockSkew] {
+        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("library that is compiled here")));
+    }
+    assert_eq!(Scenario::GcPause.impossible(&file), None);
+    let command = text.lines().find(|line| line.starts_with("command")).expect("it has one");
+    let without = text.replace(command, "engine = \"podman\"");
+    let file = read(&without).expect("a good file");
+    assert!(
+        file.fleet.command.is_none() && file.fleet.image.is_some_and(|image| image.engine.as_deref() == Some("podman"))
+    );
+    for (from, to, part) in [
+        ("image = \"billing\"\n", "", "`[fleet]` has neither `command` nor `image`"),
+        ("image = \"billing\"\n", "command = \"x\"\n", "`[fleet] engine` and `options` are for an `image`"),
+        ("\"podman\"", "\"lxc\"", "`[fleet] engine` is `lxc`: there are docker and podman"),
+        ("\"billing\"", "\"\"", "which is no image's name"),
+        ("{postgres.host}", "{redis.host}", "names {redis.host}, which is not known here"),
+    ] {
+        assert!(without.contains(from), "{from}");
+        let why = read(&without.replace(from, to)).expect_err("a wrong file");
+        assert!(why.contains(part), "{why}\nlacks: {part}");
+    }
 }
 
 #[test]

@@ -93,14 +93,20 @@ impl<'f> Run<'f> {
         }
     }
 
-    pub fn stop(&mut self, member: usize) {
-        self.stage.members[member].process().into_iter().for_each(|process| process.stop());
+    pub async fn stop(&mut self, member: usize) -> Result<(), Failed> {
+        if let Some(process) = self.stage.members[member].process() {
+            process.stop().await?;
+        }
         self.note(Note::Node(member, NodeState::Paused));
+        Ok(())
     }
 
-    pub fn resume(&mut self, member: usize) {
+    pub async fn resume(&mut self, member: usize) -> Result<(), Failed> {
         self.note(Note::Node(member, NodeState::Resumed));
-        self.stage.members[member].process().into_iter().for_each(|process| process.resume());
+        match self.stage.members[member].process() {
+            Some(process) => process.resume().await,
+            None => Ok(()),
+        }
     }
 
     pub async fn kill(&mut self, member: usize) {
@@ -154,15 +160,15 @@ impl<'f> Run<'f> {
                 biased;
                 () = tokio::time::sleep_until(end) => return Ok(false),
                 _ = look.tick() => self.supervise()?,
-                Some(heard) = self.heard.recv() => self.hear(heard)?,
+                Some(heard) = self.heard.recv() => self.hear(heard).await?,
             }
         }
         Ok(true)
     }
 
-    pub fn hear(&mut self, heard: Heard) -> Result<(), Failed> {
+    pub async fn hear(&mut self, heard: Heard) -> Result<(), Failed> {
         match heard {
-            Heard::Line(member, line) => self.listen(member, &line),
+            Heard::Line(member, line) => self.listen(member, &line).await?,
             Heard::Store(Told::Row(Row { t_us, port, accepted })) => {
                 self.row(t_us, self.stage.at_port(port), accepted);
             }
@@ -192,7 +198,7 @@ impl<'f> Run<'f> {
         self.notes.push(Noted { t_us, note: Note::Row { member, accepted } });
     }
 
-    pub fn listen(&mut self, member: usize, line: &Line) {
+    async fn listen(&mut self, member: usize, line: &Line) -> Result<(), Failed> {
         for said in (self.ear)(&self.stage.members[member].name, &line.text) {
             match said {
                 Said::Elected(_) | Said::Deposed => self.leads(member, said, line.t_us),
@@ -200,11 +206,12 @@ impl<'f> Run<'f> {
                 Said::Ready => self.ready[member] = true,
                 Said::Pause if self.pauses == Some(member) => {
                     self.pauses = None;
-                    self.stop(member);
+                    self.stop(member).await?;
                 }
                 Said::Pause => {}
             }
         }
+        Ok(())
     }
 
     fn leads(&mut self, member: usize, said: Said, t_us: u64) {

@@ -7,7 +7,8 @@ use std::{path::PathBuf, time::Duration};
 fn file(store: Store) -> File {
     let fleet = crate::drill::file::Fleet {
         members: 3,
-        command: Command::new(vec!["x".to_owned()]).expect("a word"),
+        image: None,
+        command: Command::new(vec!["x".to_owned()]),
         environment: BTreeMap::new(),
         setup: None,
         lease: Duration::from_secs(5),
