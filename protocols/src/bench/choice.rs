@@ -32,6 +32,15 @@ impl<E: Elector> Bench<E> {
         arrivals.chain(timers).collect()
     }
 
+    /// When it is due, nanoseconds of true time; what is not due at any time can happen now.
+    pub fn due(&self, choice: Choice) -> u64 {
+        match choice {
+            Choice::Arrive(at, _) | Choice::ArriveTwice(at, _) => at,
+            Choice::Fire(node, _) => self.seat(node).due().map_or(u64::MAX, |(at, _)| at),
+            Choice::Lose(..) | Choice::Crash(_) | Choice::Start(_) => self.now,
+        }
+    }
+
     /// Every failure that can happen next: losses, duplicates, crashes; and restarts.
     pub fn mishaps(&self) -> Vec<Choice> {
         let messages = self.pending.iter().filter(|(_, pending)| matches!(pending, Pending::Message { .. }));

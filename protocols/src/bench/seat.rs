@@ -129,6 +129,11 @@ impl<E: Elector> Seat<E> {
         self.observed
     }
 
+    /// Its requests to a service that are neither answered nor given up.
+    pub fn requests(&self) -> &BTreeSet<RequestNumber> {
+        &self.requests
+    }
+
     pub fn timers(&self) -> &BTreeMap<TimerId, u64> {
         &self.timers
     }

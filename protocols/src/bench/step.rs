@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     core::TimerId,
-    elector::{ELECTOR_TIMERS, Elector, Input, Output, ServiceInput, ServiceOutput},
+    elector::{ELECTOR_TIMERS, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
     error::Failure,
     types::{Leadership, NodeId},
 };
@@ -86,16 +86,16 @@ impl<E: Elector> Bench<E> {
         let mut step = self.nothing(event);
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
+            // A cancelled request gets no answer, and no request gets two.
+            if let Input::Service(ServiceInput::Reply { number, .. }) = &input
+                && !self.forget(node, *number)
+            {
+                continue;
+            }
             let now = self.now;
             let seat = &mut self.seats[node.index()];
             let clocks = seat.now(now);
             let Some(elector) = &mut seat.elector else { break };
-            // A cancelled request gets no answer, and no request gets two.
-            if let Input::Service(ServiceInput::Reply { number, .. }) = &input
-                && !seat.requests.remove(number)
-            {
-                continue;
-            }
             let mut outputs = Vec::new();
             elector.step(clocks, input, &mut outputs);
             for output in outputs {
@@ -148,10 +148,23 @@ impl<E: Elector> Bench<E> {
                     self.give_at(at, node, Input::Service(ServiceInput::Reply { number: *number, reply }));
                 }
             }
-            Output::Service(ServiceOutput::Cancel(number)) => drop(seat.requests.remove(number)),
+            Output::Service(ServiceOutput::Cancel(number)) => drop(self.forget(node, *number)),
             _ => {}
         }
         Done::Yes
+    }
+
+    /// Waits for no answer to a request any more; those under way are dropped, and so is the time at which it would be
+    /// given up. Returns whether it was waited for.
+    fn forget(&mut self, node: NodeId, request: RequestNumber) -> bool {
+        self.pending.retain(|_, pending| {
+            !matches!(
+                pending,
+                Pending::Input { to, input: Input::Service(ServiceInput::Reply { number, .. }), .. }
+                    if *to == node && *number == request
+            )
+        });
+        self.seats[node.index()].requests.remove(&request)
     }
 
     fn write(&mut self, node: NodeId, state: Vec<u8>) -> Done {

@@ -9,6 +9,7 @@ mod election_messages;
 mod elections_settle;
 mod etcd_herd;
 mod multiplexer;
+mod orders;
 mod power_switch;
 mod reads;
 mod ring_and_bully_rules;

@@ -1,12 +1,11 @@
 //! States of electors, nodes and ledgers: equal when the same has happened to them, hashed alike then, and otherwise not.
-//! And what that is good for: exploring everything that can happen.
 
 use crate::connections::Leads;
 use protocols::{
-    bench::{Bench, choice::Choice, event::Step},
+    bench::{Bench, event::Step},
     clock::Now,
     core::{Core, Input, Output},
-    election::{self, Protocol, bully, kraft, lowest_id, raft_core},
+    election::{self, Protocol},
     elector::{self, AnyElector, ServiceInput, ServiceOutput, boxed},
     error::Failure,
     fence::ledger::{Fence, Ledger},
@@ -244,89 +243,4 @@ fn ledgers_are_compared_with_their_memory() {
     // All but which request the number went to.
     assert_eq!(one.state(), other.state());
     assert!(one != other && hash(&one) != hash(&other));
-}
-
-/// What a search has found.
-struct Explored {
-    states: usize,
-    /// Choices that led to a state that was known already.
-    again: usize,
-    /// Those that lead to two leaders at once, the shortest way.
-    to_two_leaders: Option<Vec<Choice>>,
-}
-
-/// Everything that can happen within so many choices, breadth first; what can go wrong included, if asked for.
-fn explore(start: &Bench, depth: usize, mishaps: bool, check: impl Fn(&Bench)) -> Explored {
-    let mut visited = HashSet::from([hash(start)]);
-    let mut open = VecDeque::from([(start.clone(), Vec::new())]);
-    let mut explored = Explored { states: 1, again: 0, to_two_leaders: None };
-    while let Some((bench, way)) = open.pop_front() {
-        assert_eq!(bench.broken(), None, "{way:?}");
-        check(&bench);
-        if bench.believers().len() > 1 && explored.to_two_leaders.is_none() {
-            explored.to_two_leaders = Some(way.clone());
-        }
-        if way.len() == depth {
-            continue;
-        }
-        let wrong = if mishaps { bench.mishaps() } else { Vec::new() };
-        for choice in bench.choices().into_iter().chain(wrong) {
-            let mut next = bench.clone();
-            next.choose(choice);
-            if visited.insert(hash(&next)) {
-                explored.states += 1;
-                open.push_back((next, [&way[..], &[choice]].concat()));
-            } else {
-                explored.again += 1;
-            }
-        }
-    }
-    explored
-}
-
-/// A bench whose electors draw the same at every start, so that only what happens makes a difference.
-fn fixed(protocol: &'static Protocol, count: u16) -> Bench {
-    let same = |setup: election::Setup| (protocol.elector)(election::Setup { nonce: setup.node.0.into(), ..setup });
-    let mut bench = Bench::new(count, protocol.default_timings(), 0, same);
-    bench.start_all();
-    bench
-}
-
-#[test]
-fn an_exhaustive_search_finds_what_lowest_id_cannot_prevent() {
-    // As soon as an advertisement may be late, both lead; that takes two timers.
-    let explored = explore(&fixed(&lowest_id::PROTOCOL, 2), 6, false, |_| {});
-    let Some(way) = explored.to_two_leaders else { panic!("{} states", explored.states) };
-    assert!(matches!(way[..], [Choice::Fire(NodeId(_), _), Choice::Fire(NodeId(_), _)]), "{way:?}");
-    assert!(explored.again > 0, "ways that meet are walked on once");
-}
-
-#[test]
-fn whatever_happens_bullies_keep_to_the_rules_of_electors() {
-    let explored = explore(&fixed(&bully::PROTOCOL, 2), 6, true, |_| {});
-    assert!(explored.states > 500 && explored.again > 500, "{} states, {} again", explored.states, explored.again);
-    assert!(explored.to_two_leaders.is_some());
-}
-
-#[test]
-fn no_two_of_raft_core_believe_at_once_however_messages_and_power_go() {
-    let mut start = fixed(&raft_core::PROTOCOL, 3);
-    // The first that stands has asked the others.
-    while start.messages_under_way() == 0 {
-        start.next(SECOND).expect("an election timeout ends");
-    }
-    let explored = explore(&start, 5, true, |bench| assert!(bench.believers().len() <= 1, "{:?}", bench.believers()));
-    assert!(explored.states > 1_000, "{} states, {} again", explored.states, explored.again);
-}
-
-#[test]
-fn no_two_of_kraft_believe_in_one_epoch_however_messages_and_power_go() {
-    let mut start = fixed(&kraft::PROTOCOL, 3);
-    // All but the last steps of a first election: who stands has its own vote on disk.
-    start.run(SECOND);
-    let explored = explore(&start, 5, true, |bench| {
-        let tokens: Vec<u64> = bench.nodes().filter_map(|n| bench.seat(n).belief()).map(|l| l.token).collect();
-        assert_eq!(tokens.iter().collect::<HashSet<_>>().len(), tokens.len(), "{tokens:?}");
-    });
-    assert!(explored.states > 1_000, "{} states, {} again", explored.states, explored.again);
 }
