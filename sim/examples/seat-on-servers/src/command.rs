@@ -3,6 +3,7 @@
 use crate::{
     Error, Service, compare,
     disk::{self, Whose},
+    ending,
     fault::Fault,
     idle, many, member, overhead,
     storm::{Outcome, Storm},
@@ -34,6 +35,10 @@ pub fn run(args: &[String]) -> Result<(), Error> {
         return Ok(());
     };
     let program = env::current_exe()?;
+    // Members and seats end with the process that has started them, and the overhead is measured within a minute.
+    if !["member", "seats", "overhead"].contains(&command.as_str()) {
+        ending::heed()?;
+    }
     match command.as_str() {
         "member" => member::run(args),
         "seats" => many::run_seats(args),
@@ -64,6 +69,9 @@ fn storm(program: PathBuf, args: &[String]) -> Result<(), Error> {
             Ok(None) => {}
             // What the others have shown is told first.
             Err(error) => failed = Some(Error::from(format!("{}: {error}", service.name()))),
+        }
+        if ending::is_asked() {
+            break;
         }
     }
     print_verdicts(&outcomes);

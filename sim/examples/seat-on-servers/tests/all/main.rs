@@ -3,6 +3,7 @@
 //!
 //! `FENCEPOST_SERVERS=install` installs missing servers; otherwise these tests say that they are skipped.
 
+mod ending;
 mod logins;
 
 use seat_on_servers::{
