@@ -20,7 +20,7 @@ unfenced                      the same pauses on Redis without the fence: shows 
 disk                          a disk fills: the database's, etcd's, PostgreSQL's (root only)
 compare [SERVICE...]          failover beside client-go, etcdctl, `consul lock` and Curator
 overhead                      a fenced transaction beside a plain one
-idle                          requests to the service while nothing happens
+idle [SERVICE...]             requests to the service while nothing happens
 many [SERVICE...]             a thousand seats in one process
 
 SERVICE is Consul, etcd, Kubernetes, PostgreSQL, Raft (none), Redis or ZooKeeper; without tokens, PostgresLock or Redlock. By default, all.
@@ -47,7 +47,7 @@ pub fn run(args: &[String]) -> Result<(), Error> {
         "disk" => disk_fills(program),
         "compare" => compare::run(&program, &services(args)?),
         "overhead" => overhead::run(),
-        "idle" => idle::run(),
+        "idle" => idle::run(&services(args)?),
         "many" => many::run(&program, &services(args)?),
         _ => Err(format!("`{command}` is no command.\n{USAGE}").into()),
     }

@@ -50,12 +50,13 @@ pub fn run(program: &Path, services: &[Service]) -> Result<(), Error> {
             }
             let each = used.kilobytes.saturating_sub(least) / seats as u64;
             println!(
-                "| {} | {seats} | {:.1} s | {} MB | {each} kB | {} | {:.1} | {:.1} % |",
+                "| {} | {seats} | {:.1} s | {} MB | {each} kB | {} | {} | {:.1} % |",
                 service.name(),
                 used.led.as_secs_f64(),
                 used.kilobytes / 1_024,
                 used.connections,
-                used.requests,
+                // A ping of a lock's session touches no table, and PostgreSQL does not count it.
+                if service == Service::PostgresLock { "–".to_owned() } else { format!("{:.1}", used.requests) },
                 100.0 * used.processor
             );
         }
