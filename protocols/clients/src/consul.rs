@@ -4,6 +4,7 @@
 //! `cleanhttp.go: DefaultPooledTransport`) sets no timeout on requests.
 
 mod agent;
+mod shared;
 
 use crate::{
     client,
@@ -22,6 +23,7 @@ use protocols::{
 };
 use serde::Deserialize;
 use serde_json::json;
+pub use shared::Connections;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -40,25 +42,33 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    run_as(env, endpoints, None, outputs, deliver).await;
+    let way = Way::Own(Arc::new(Agent::new(&env, endpoints)));
+    Queue::new(env.clone(), &SERVICE, deliver).run(Consul { env, way, token: None }, outputs).await;
 }
 
-/// The same with an ACL token.
-pub async fn run_as<E: Env>(
+/// The same over connections that other electors use, too, and with an ACL token if there is one.
+pub async fn run_on<E: Env>(
     env: E,
-    endpoints: Vec<Endpoint>,
+    connections: Connections<E>,
     token: Option<Arc<str>>,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Consul { env: env.clone(), agent: Arc::new(Agent::new(&env, endpoints)), token };
-    Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
+    let way = Way::Shared(connections);
+    Queue::new(env.clone(), &SERVICE, deliver).run(Consul { env, way, token }, outputs).await;
 }
 
 struct Consul<E: Env> {
     env: E,
-    agent: Arc<Agent<E>>,
+    way: Way<E>,
     token: Option<Arc<str>>,
+}
+
+/// How requests get to Consul.
+#[derive(Clone)]
+enum Way<E: Env> {
+    Own(Arc<Agent<E>>),
+    Shared(Connections<E>),
 }
 
 /// With the ACL token, if there is one.
@@ -73,10 +83,14 @@ impl<E: Env> Backend for Consul<E> {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        let (env, agent, token) = (self.env.clone(), self.agent.clone(), self.token.clone());
+        let (env, way, token) = (self.env.clone(), self.way.clone(), self.token.clone());
         Box::pin(async move {
             let attempt = async {
-                let answer = agent.ask(signed(ask(&request), token.as_deref()), Waits::No).await?;
+                let ask = signed(ask(&request), token.as_deref());
+                let answer = match &way {
+                    Way::Own(agent) => agent.ask(ask, Waits::No).await?,
+                    Way::Shared(connections) => connections.ask(ask).await?,
+                };
                 understand(&request, &answer)
             };
             within(&env, timeout, attempt).await
@@ -84,14 +98,17 @@ impl<E: Env> Backend for Consul<E> {
     }
 
     fn stream(&self, watch: Watch, stream: Stream<Api>) -> Option<Boxed<Failure>> {
-        let (agent, token) = (self.agent.clone(), self.token.clone());
+        let (way, token) = (self.way.clone(), self.token.clone());
         let (_pushes, give) = stream.split();
         Some(Box::pin(async move {
-            let mut index = 0;
+            let (mut index, mut leave) = (0, None);
+            let ask = |index| signed(wait(&watch, index), token.as_deref());
             loop {
-                let ask = signed(wait(&watch, index), token.as_deref());
-                let attempt = async { found(&agent.ask(ask, Waits::ForChange).await?) };
-                match attempt.await {
+                let answer = match &way {
+                    Way::Own(agent) => agent.ask(ask(index), Waits::ForChange).await,
+                    Way::Shared(connections) => connections.watch(&mut leave, index, ask).await,
+                };
+                match answer.and_then(|answer| found(&answer)) {
                     Ok((pair, now)) => {
                         // A lower index means that the server lost its state: the known index is worthless.
                         index = if now < index { 0 } else { now };

@@ -4,9 +4,9 @@
 //!
 //! A request takes the most recently used idle connection, or dials. A connection that the server closed while it was
 //! idle is noticed at its next use; the request is sent again on another one if none of it had gone out. Giving up a
-//! request closes its connection. Dial timeout and TCP keepalive are Go's (30 s each: `net/http`'s default dialer,
-//! which Consul's client and client-go use too). Nothing is compressed, redirects are not followed, and there are no
-//! other timers.
+//! request closes its connection. In a pool with a limit (`MaxConnsPerHost`), requests take turns, in order. Dial timeout
+//! and TCP keepalive are Go's (30 s each: `net/http`'s default dialer, which Consul's client and client-go use too).
+//! Nothing is compressed, redirects are not followed, and there are no other timers.
 
 use crate::{env::Env, site::Endpoint};
 use http_body_util::{BodyExt, Full, Limited};
@@ -22,6 +22,7 @@ use std::{
     fmt::Display,
     sync::{Arc, Mutex, PoisonError},
 };
+use tokio::sync::Semaphore;
 
 /// The timeout of a dial, nanoseconds.
 const CONNECT_TIMEOUT: u64 = 30 * SECOND;
@@ -135,6 +136,8 @@ struct Shared<E: Env> {
     endpoint: Endpoint,
     /// The most recently used one is last.
     idle: Mutex<Vec<Connection<E>>>,
+    /// A request's turn; `None` if all of them may be under way at once.
+    turns: Option<Semaphore>,
 }
 
 struct Connection<E: Env> {
@@ -146,7 +149,15 @@ struct Connection<E: Env> {
 impl<E: Env> Http<E> {
     /// Dials nothing yet.
     pub fn new(env: E, endpoint: Endpoint) -> Self {
-        Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default() }) }
+        Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default(), turns: None }) }
+    }
+
+    /// The same with no more than so many connections, none of which is there yet.
+    #[must_use]
+    pub fn at_most(self, connections: usize) -> Self {
+        let (env, endpoint) = (self.shared.env.clone(), self.shared.endpoint.clone());
+        let turns = Some(Semaphore::new(connections));
+        Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default(), turns }) }
     }
 
     /// Sends a request and waits for the whole answer, without a timeout.
@@ -156,6 +167,11 @@ impl<E: Env> Http<E> {
     /// answer.
     pub async fn ask(&self, ask: Ask) -> Result<Answer, Failure> {
         let mut request = ask.request(&self.shared.endpoint)?;
+        let turn = match &self.shared.turns {
+            Some(turns) => turns.acquire().await.ok(),
+            None => None,
+        };
+        let mut unanswered = Unanswered(turn.as_ref().map(|_| &*self.shared));
         loop {
             let (mut connection, reused) = match self.shared.take() {
                 Some(connection) => (connection, true),
@@ -176,8 +192,21 @@ impl<E: Env> Http<E> {
             };
             let (head, body) = answer.into_parts();
             let body = Limited::new(body, ANSWER_MAX).collect().await.map_err(|why| unknown("half an answer", why))?;
+            unanswered.0 = None;
             self.shared.give_back(connection);
             return Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() });
+        }
+    }
+}
+
+/// A request that takes its turn. If it is given up, or fails, the idle connections may be dead like its own: without
+/// this, each of them would cost another request its timeout.
+struct Unanswered<'a, E: Env>(Option<&'a Shared<E>>);
+
+impl<E: Env> Drop for Unanswered<'_, E> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0 {
+            shared.idle().clear();
         }
     }
 }

@@ -39,6 +39,36 @@ fn every_folder_with_tests_of_its_own_is_there() {
     }
 }
 
+/// Of one that only a test finds, the row names that test.
+#[test]
+fn every_defect_has_its_row_in_the_table() {
+    let table = fs::read_to_string(root().join("sim/tests/defects/README.md")).expect("the table");
+    let (mut rows, mut wrong) = (BTreeMap::new(), Vec::new());
+    for row in table.lines().filter_map(|line| line.strip_prefix("| ")).filter(|row| !row.starts_with("defect |")) {
+        let (id, says) = row.split_once(" | ").unwrap_or((row, ""));
+        if rows.insert(id, says).is_some() {
+            wrong.push(format!("{id} has two rows"));
+        }
+    }
+    for Defect { id, found_by, .. } in &defects() {
+        match (rows.remove(id.as_str()), found_by) {
+            (None, FoundBy::Sweep) => wrong.push(format!("| {id} | not measured | – | – |")),
+            (None, FoundBy::Unit { test, because, .. }) => {
+                wrong.push(format!("| {id} | `cargo test {test}` …: {because} | – | – |"));
+            }
+            (Some(says), FoundBy::Unit { test, folder: Some(folder), because }) => {
+                let row = format!("`cargo test {test}` in `{folder}`: {because} | – | – |");
+                if says != row {
+                    wrong.push(format!("| {id} | {row}"));
+                }
+            }
+            (Some(_), _) => {}
+        }
+    }
+    wrong.extend(rows.keys().map(|id| format!("{id} is no defect of the list")));
+    assert!(wrong.is_empty(), "mend these rows of sim/tests/defects/README.md:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn the_list_is_long_and_broad() {
     let defects = defects();

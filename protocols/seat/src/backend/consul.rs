@@ -7,7 +7,11 @@ use protocols::{
     election::{Protocol, consul::from_sending},
     elector::ServiceOutput,
 };
-use protocols_clients::{consul, env::tokio::TokioEnv, site::Endpoint};
+use protocols_clients::{
+    consul::{Connections, run_on},
+    env::tokio::TokioEnv,
+    site::Endpoint,
+};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -28,10 +32,15 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// Whoever deletes the key, instead of destroying the session, lets the next member in at once, beside a leader whom
 /// its watch has not told yet; only the fence keeps that one out. Whoever writes the key changes nothing: its flags
 /// may be lost, and it is still the seat's.
+///
+/// Clones have 64 connections in all, however many seats there are; an agent lets one address have 200 unless
+/// `http_max_conns_per_client` says otherwise. Forty seats watch their keys by blocking queries, each on a connection of
+/// its own; the others read theirs every two seconds, and so learn of a release, or a deletion, up to two seconds later.
 #[derive(Clone)]
 pub struct Consul {
     env: TokioEnv,
     agent: Endpoint,
+    connections: Connections<TokioEnv>,
     token: Option<Arc<str>>,
 }
 
@@ -52,7 +61,7 @@ impl Consul {
         }
         let agent = at(address.strip_prefix("http://").unwrap_or(address), 8500);
         let agent = agent.ok_or_else(|| AddressError::Wrong(shown(address), FORM))?;
-        Ok(Consul { env: fresh_env(), agent, token: None })
+        Ok(Consul::with(fresh_env(), agent))
     }
 
     /// The same by TLS, at `https://HOST:PORT`. The agent's certificate must be of this host; `tls` says whose
@@ -65,7 +74,7 @@ impl Consul {
         let agent = address.strip_prefix("https://").and_then(|bare| at(bare, 8501));
         let agent = agent.ok_or_else(|| AddressError::Wrong(shown(address), "https://HOST:PORT"))?;
         let env = super::reach::secure_env(tls, super::reach::Handshake { alpn: b"", asks: false });
-        Ok(Consul { env, agent, token: None })
+        Ok(Consul::with(env, agent))
     }
 
     /// The ACL token to ask with, which needs `session:write` on the agent's node, and `key:write` on
@@ -78,6 +87,11 @@ impl Consul {
             return Err(AddressError::Token);
         }
         Ok(Consul { token: Some(token.into()), ..self })
+    }
+
+    fn with(env: TokioEnv, agent: Endpoint) -> Self {
+        let connections = Connections::new(env.clone(), agent.clone());
+        Consul { env, agent, connections, token: None }
     }
 }
 
@@ -109,8 +123,8 @@ impl Service for Consul {
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
-        let (env, agent, token) = (self.env.clone(), vec![self.agent.clone()], self.token.clone());
-        Box::pin(async move { consul::run_as(env, agent, token, outputs, move |input| deliver(input)).await })
+        let (env, connections, token) = (self.env.clone(), self.connections.clone(), self.token.clone());
+        Box::pin(async move { run_on(env, connections, token, outputs, move |input| deliver(input)).await })
     }
 }
 

@@ -115,6 +115,28 @@ fn a_crate_that_leads_by_the_seat_gets_the_test_of_the_seat() {
     assert!(fresh.read("Cargo.toml").contains("features = [\"etcd\"]"));
 }
 
+/// `sim/examples/seat` has this very test among its own: there it is compiled, and runs.
+#[test]
+fn the_test_of_the_seat_is_one_that_runs() {
+    const MANIFEST: &str = include_str!("../../../examples/seat/Cargo.toml");
+    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/seat");
+    let seat = MANIFEST.lines().find(|line| line.starts_with("fencepost-seat = ")).expect("it depends on the seat");
+    let seat = seat.replace("../../../protocols/seat", concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocols/seat"));
+    let fresh = Fresh::new("seat", &seat, Some(include_str!("../../../examples/seat/src/lib.rs")));
+    fs::create_dir(fresh.0.join("migrations")).expect("a folder");
+    for file in fs::read_dir(format!("{from}/migrations")).expect("migrations").flatten() {
+        fs::copy(file.path(), fresh.0.join("migrations").join(file.file_name())).expect("a copy");
+    }
+    let output = fresh.told(&["--service", "etcd"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("Your service also reads PACE_MS: set them there with `.env(…)`."), "{output:?}");
+    let written = fresh.read("tests/one_leader.rs");
+    assert_eq!(written, fs::read_to_string(format!("{from}/tests/one_leader.rs")).expect("its test"));
+    let page = include_str!("../../../../docs/seat.md");
+    let (_, test) = written.split_once("use fencepost::").expect("a test");
+    assert!(page.contains(&test.replace("seat::main", "billing::main")), "docs/seat.md does not have\n{test}");
+}
+
 #[test]
 fn a_seat_stands_on_what_its_features_name() {
     let among = Fresh::new("among-themselves", &seat("\"raft\", \"sqlx\""), Some(LEADS));

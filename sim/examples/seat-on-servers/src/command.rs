@@ -3,6 +3,7 @@
 use crate::{
     Error, Service, compare,
     disk::{self, Whose},
+    ending,
     fault::Fault,
     idle, many, member, overhead,
     storm::{Outcome, Storm},
@@ -19,7 +20,7 @@ unfenced                      the same pauses on Redis without the fence: shows 
 disk                          a disk fills: the database's, etcd's, PostgreSQL's (root only)
 compare [SERVICE...]          failover beside client-go, etcdctl, `consul lock` and Curator
 overhead                      a fenced transaction beside a plain one
-idle                          requests to the service while nothing happens
+idle [SERVICE...]             requests to the service while nothing happens
 many [SERVICE...]             a thousand seats in one process
 
 SERVICE is Consul, etcd, Kubernetes, PostgreSQL, Raft (none), Redis or ZooKeeper; without tokens, PostgresLock or Redlock. By default, all.
@@ -34,6 +35,10 @@ pub fn run(args: &[String]) -> Result<(), Error> {
         return Ok(());
     };
     let program = env::current_exe()?;
+    // Members and seats end with the process that has started them, and the overhead is measured within a minute.
+    if !["member", "seats", "overhead"].contains(&command.as_str()) {
+        ending::heed()?;
+    }
     match command.as_str() {
         "member" => member::run(args),
         "seats" => many::run_seats(args),
@@ -42,7 +47,7 @@ pub fn run(args: &[String]) -> Result<(), Error> {
         "disk" => disk_fills(program),
         "compare" => compare::run(&program, &services(args)?),
         "overhead" => overhead::run(),
-        "idle" => idle::run(),
+        "idle" => idle::run(&services(args)?),
         "many" => many::run(&program, &services(args)?),
         _ => Err(format!("`{command}` is no command.\n{USAGE}").into()),
     }
@@ -64,6 +69,9 @@ fn storm(program: PathBuf, args: &[String]) -> Result<(), Error> {
             Ok(None) => {}
             // What the others have shown is told first.
             Err(error) => failed = Some(Error::from(format!("{}: {error}", service.name()))),
+        }
+        if ending::is_asked() {
+            break;
         }
     }
     print_verdicts(&outcomes);

@@ -4,6 +4,7 @@ use crate::{
     Error, Service,
     args::Part,
     draws::Draws,
+    ending,
     process::{Competitor, Event},
     raft,
     stand::Served,
@@ -288,9 +289,8 @@ impl<'a> Rivals<'a> {
         for _ in 0..self.contender.kills {
             self.start()?;
             // The others do not say when they are in the queue. The kill may come at any time between two renewals.
-            thread::sleep(
-                QUEUES + Duration::from_millis(draws.below(self.contender.lease.min(3 * LEASE).as_millis() as u64)),
-            );
+            let longest = self.contender.lease.min(3 * LEASE).as_millis() as u64;
+            ending::pause(QUEUES + Duration::from_millis(draws.below(longest)))?;
             // A leader on a busy machine may have lost its lease meanwhile.
             while let Ok(event) = self.events.try_recv() {
                 leader = self.is_of_leader(&event).unwrap_or(leader);
@@ -309,7 +309,7 @@ impl<'a> Rivals<'a> {
     /// Waits until a process says that it leads.
     fn leader(&self) -> Result<(Instant, usize), Error> {
         loop {
-            let event = self.events.recv_timeout(STUCK)?;
+            let event = ending::next(&self.events, STUCK)?.ok_or("nobody leads")?;
             if let Some(place) = self.is_of_leader(&event) {
                 return Ok((event.at, place));
             }

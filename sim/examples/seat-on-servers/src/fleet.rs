@@ -4,6 +4,7 @@ use crate::{
     Error,
     args::Part,
     draws::Draws,
+    ending,
     fault::Fault,
     firewall::{Firewall, Silence},
     forget::forget_leader,
@@ -21,7 +22,7 @@ use std::{
     process::Command,
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     time::{Duration, Instant},
 };
@@ -322,9 +323,9 @@ impl Fleet {
 
     /// Notes the next event; false if there is none until then.
     fn next(&mut self, until: Instant) -> Result<bool, Error> {
-        match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(event) => self.note(event).map(|()| true),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(false),
+        match ending::next(&self.events, until.saturating_duration_since(Instant::now()))? {
+            Some(event) => self.note(event).map(|()| true),
+            None => Ok(false),
         }
     }
 

@@ -11,6 +11,7 @@ mod compare;
 mod counted;
 pub mod disk;
 mod draws;
+mod ending;
 pub mod fault;
 mod firewall;
 mod fleet;

@@ -4,6 +4,7 @@ use crate::{
     Error, Service,
     args::{addresses, listed},
     backends::{self, Act, Ordered},
+    ending,
     member::end_with_the_parent,
     process::{Competitor, Event},
     stand::Served,
@@ -49,12 +50,13 @@ pub fn run(program: &Path, services: &[Service]) -> Result<(), Error> {
             }
             let each = used.kilobytes.saturating_sub(least) / seats as u64;
             println!(
-                "| {} | {seats} | {:.1} s | {} MB | {each} kB | {} | {:.1} | {:.1} % |",
+                "| {} | {seats} | {:.1} s | {} MB | {each} kB | {} | {} | {:.1} % |",
                 service.name(),
                 used.led.as_secs_f64(),
                 used.kilobytes / 1_024,
                 used.connections,
-                used.requests,
+                // A ping of a lock's session touches no table, and PostgreSQL does not count it.
+                if service == Service::PostgresLock { "–".to_owned() } else { format!("{:.1}", used.requests) },
                 100.0 * used.processor
             );
         }
@@ -96,7 +98,8 @@ fn all_lead(
     let mut command = Command::new(program);
     command.args(["seats", service.name(), &listed(&served.at()), &seats.to_string()]).stderr(Stdio::inherit());
     let process = Competitor::start(command, Vec::new(), (0, 0), events)?;
-    let Event { at, line, .. } = told.recv_timeout(PATIENCE)?;
+    let Event { at, line, .. } = ending::next(&told, PATIENCE)?
+        .ok_or_else(|| format!("{seats} seats on {} do not all lead after {} s", service.name(), PATIENCE.as_secs()))?;
     if line.as_deref() != Some("all lead") {
         return Err(format!("{seats} seats on {}: {line:?}", service.name()).into());
     }
@@ -109,7 +112,7 @@ fn measure(program: &Path, service: Service, served: &Served, seats: usize) -> R
     let (before, ticks) = (served.requests()?, processor_ticks(process.id())?);
     let asked = |until: Option<u64>| until.zip(before).map_or(0, |(until, before)| until.saturating_sub(before));
     // It says something else only if a seat is lost.
-    if let Ok(event) = told.recv_timeout(MEASURED) {
+    if let Some(event) = ending::next(&told, MEASURED)? {
         return Err(format!("{seats} seats on {}: {:?}", service.name(), event.line).into());
     }
     let a_second = |count: u64| count as f64 / MEASURED.as_secs_f64();

@@ -19,6 +19,12 @@ const OPEN: &str = "SELECT id, amount FROM invoices WHERE NOT charged ORDER BY i
 const CHARGE: &str = "INSERT INTO charges (invoice, amount, token) VALUES ($1, $2, $3)";
 const CLOSE: &str = "UPDATE invoices SET charged = true WHERE id = $1";
 
+/// The service itself.
+#[tokio::main]
+pub async fn main() -> Result<(), Error> {
+    run(Etcd::connect([env::var("ETCD_URL")?])?).await
+}
+
 #[tokio::main]
 pub async fn on_etcd() -> Result<(), Error> {
     run(Etcd::connect(["http://etcd:2379"])?).await

@@ -1,3 +1,3 @@
 fn main() -> Result<(), seat::Error> {
-    seat::on_etcd()
+    seat::main()
 }

@@ -3,6 +3,7 @@
 //!
 //! `FENCEPOST_SERVERS=install` installs missing servers; otherwise these tests say that they are skipped.
 
+mod ending;
 mod logins;
 
 use seat_on_servers::{
@@ -85,13 +86,14 @@ fn holds_in_calm_on_redlock() {
     holds_on(Service::Redlock);
 }
 
-/// Seats whose backends are clones share a connection to each server.
+/// Seats whose backends are clones share a connection to each server; on Consul, as many as are for all of them.
 #[test]
-fn a_hundred_seats_in_a_process_have_one_connection() {
+fn a_hundred_seats_in_a_process_share_connections() {
     let _alone = alone();
-    for (service, has) in [(Service::Etcd, 1), (Service::Redis, 1), (Service::Postgres, 1), (Service::Redlock, 5)] {
+    let most = [(Service::Etcd, 1), (Service::Redis, 1), (Service::Postgres, 1), (Service::Redlock, 5)];
+    for (service, most) in most.into_iter().chain([(Service::Consul, 64)]) {
         let connections = many::connections(&program(), service, 100).expect("all lead");
-        assert!(connections.is_none_or(|connections| connections == has), "{}: {connections:?}", service.name());
+        assert!(connections.is_none_or(|connections| connections <= most), "{}: {connections:?}", service.name());
     }
 }
 

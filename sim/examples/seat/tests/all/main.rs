@@ -32,9 +32,10 @@ fn stage() -> World {
 }
 
 fn on(charges: Database) -> World {
-    let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
+    let [tables, invoices] =
+        [include_str!("../../migrations/1_tables.sql"), include_str!("../../migrations/2_invoices.sql")];
     let world = World::new()
-        .store(charges.schema(include_str!("../../schema.sql")).schema(&invoices))
+        .store(charges.schema(tables).schema(invoices))
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
         .stops_when("leads no more");
     world::defect().into_iter().fold(world, |world, (name, value)| world.env(name, &value))
