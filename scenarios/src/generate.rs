@@ -248,7 +248,10 @@ fn is_slow(protocol: &Protocol) -> bool {
 
 /// The longest plan of a protocol, milliseconds.
 pub fn duration_max_ms(protocol: &Protocol) -> u64 {
-    DURATION_MAX_MS + if is_slow(protocol) { SLOW * replaces_ms(protocol) } else { 0 }
+    let slow = if is_slow(protocol) { SLOW * replaces_ms(protocol) } else { 0 };
+    // Clocks are up to 10 s apart, and a fault sets one by up to 10 s.
+    let waits = if bound::ends_by_readers_clocks(protocol) { 10_000 * (1 + FAULTS_MAX as u64) } else { 0 };
+    DURATION_MAX_MS + slow + waits
 }
 
 impl Drawn {

@@ -58,7 +58,12 @@ pub const PROTOCOL: Protocol = Protocol {
     // One probe and the shortest suspicion.
     granted_ttl: |ttl| ttl.saturating_mul(5) / 3,
     renew_interval: |granted| granted / 5,
-    takeover_max: |timings, candidates| takeover_intervals(candidates) * timings.renew_interval,
+    takeover_max: |timings, candidates| {
+        // Where all have resigned, the first of them has to rejoin.
+        let rejoins = (REJOIN_INTERVALS + JOIN_INTERVALS) * timings.renew_interval;
+        let granted = timings.lease_ttl.saturating_mul(5) / 3;
+        (takeover_intervals(candidates) * timings.renew_interval).max(rejoins.saturating_sub(granted))
+    },
     preference: Preference::Lowest,
     majority: false,
     ring: false,

@@ -2,7 +2,7 @@
 //!
 //! These may have to happen one after the other:
 //! 1. The last grant, or the belief in it, expires and another candidate takes over: lease and takeover, on clocks that
-//!    may be slow. On a lossy network a takeover may fail; candidates notice after another lease's silence and try
+//!    may be slow, or that others compare with theirs. On a lossy network a takeover may fail; candidates notice after another lease's silence and try
 //!    again.
 //! 2. Messages into silence, or to a process that was down, are sent again. Timers that double (TCP's retransmissions,
 //!    connects, ZooKeeper's notifications) wait for about as long as the silence lasted, plus a first timeout; a leader
@@ -17,7 +17,7 @@ use crate::{
     plan::{Network, Plan},
 };
 use protocols::{
-    election::{Protocol, redlock},
+    election::{Protocol, db_row_node_clock, redlock},
     types::MICROSECOND,
 };
 
@@ -35,7 +35,33 @@ pub(super) fn liveness_ms(plan: &Plan, params: &Params, protocol: &Protocol, tro
     let lease_ms = tries * (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol));
     // A clock that is slow by a share p takes 1 / (1 - p) of the time.
     let slow = 1_000_000 - worst_ppm(plan).min(500_000);
-    (lease_ms * 1_000_000).div_ceil(slow) + silence_ms(plan, protocol, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
+    let lease_ms = (lease_ms * 1_000_000).div_ceil(slow) + readers_wait_ms(plan, protocol, trouble_ms);
+    lease_ms + silence_ms(plan, protocol, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
+}
+
+/// Whether a lease is over when the reader's wall clock says so.
+pub(super) fn ends_by_readers_clocks(protocol: &Protocol) -> bool {
+    protocol.name == db_row_node_clock::PROTOCOL.name
+}
+
+/// For how long after its end a lease may still seem to hold to others that compare its holder's wall clock with theirs.
+fn readers_wait_ms(plan: &Plan, protocol: &Protocol, trouble_ms: u64) -> u64 {
+    if !ends_by_readers_clocks(protocol) {
+        return 0;
+    }
+    let steps = plan.faults.iter().filter_map(|fault| match fault.what {
+        Fault::ClockStep { by_ms, .. } => Some(by_ms.unsigned_abs()),
+        _ => None,
+    });
+    // One may be slow, and the other fast.
+    let drift_ms = (2 * worst_ppm(plan) * trouble_ms).div_ceil(1_000_000);
+    clocks_apart_ms(plan) + steps.sum::<u64>() + drift_ms
+}
+
+/// How far apart two wall clocks are at the start.
+fn clocks_apart_ms(plan: &Plan) -> u64 {
+    let offsets = || plan.candidates.iter().map(|candidate| candidate.wall_offset_ms);
+    offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0))
 }
 
 /// The largest error of any clock in the plan at any time, parts per million.
@@ -58,10 +84,8 @@ pub(super) fn fastest_ppm(network: &Network, protocol: &Protocol) -> i64 {
 /// Whether two wall clocks are so far apart that one may show the end of a lease before the other's renewal is due. To
 /// a node that compares them, this is as if a clock had been set.
 pub(super) fn clocks_outrun_lease(plan: &Plan) -> bool {
-    let offsets = || plan.candidates.iter().map(|candidate| candidate.wall_offset_ms);
-    let apart_ms = offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0));
     let renewed_ms = plan.timings.renew_interval_ms + plan.timings.request_timeout_ms;
-    apart_ms + renewed_ms > plan.timings.lease_ttl_ms
+    clocks_apart_ms(plan) + renewed_ms > plan.timings.lease_ttl_ms
 }
 
 /// For how long messages may have been lost, and so how long their retransmission may yet wait.
