@@ -288,7 +288,8 @@ fn a_log_may_be_a_file_that_is_rotated() {
     let folder = Folder::new();
     let file = fs::read_to_string(shell(LOGS_TO_A_FILE, &folder)).expect("written");
     let file = folder.write("fleet.toml", file.replace("[log]", "[log]\nfile = \"{data}/service.log\""));
-    let (code, said) = drilled(file.as_ref(), "clean-kill,isolate-leader", &folder);
+    // Not `isolate-leader`: an answer to its check may have been on its way, and it writes by that one once the link is back.
+    let (code, said) = drilled(file.as_ref(), "clean-kill,steady", &folder);
     assert!(code == Some(0) && said.contains("2 runs, all of them pass"), "{code:?}\n{said}");
     let (code, said) = drilled(file.as_ref(), "gc-pause", &folder);
     assert!(code == Some(1) && said.contains("no_stale_write"), "{code:?}\n{said}");
