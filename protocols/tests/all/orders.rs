@@ -335,8 +335,8 @@ fn no_order_of_events_lets_two_believe_at_once() {
 #[ignore = "long: .ci/run runs it"]
 fn no_order_of_more_events_lets_two_believe_at_once() {
     for protocol in SAFE {
-        holds(protocol, 2, 8);
-        holds(protocol, 3, 6);
+        holds(protocol, 2, 7);
+        holds(protocol, 3, 5);
     }
 }
 
