@@ -73,7 +73,7 @@ impl Stage {
         let mut bench = Bench::new(count, protocol.default_timings(), 0, make);
         // A write is an event of its own.
         bench.disks.delay = Some(1..2);
-        let service = Little::of(&protocol.service);
+        let service = Little::of(protocol.service);
         assert!(service.is_some() || protocol.service.is_none(), "{}: no such service here", protocol.name);
         let lives = vec![0; count.into()];
         let (asked, tokens, by_tokens) = (Vec::new(), BTreeSet::new(), protocol.name == kraft::PROTOCOL.name);
