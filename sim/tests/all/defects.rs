@@ -66,6 +66,13 @@ fn every_defect_has_its_row_in_the_table() {
         }
     }
     wrong.extend(rows.keys().map(|id| format!("{id} is no defect of the list")));
+    let (_, seat) = table.split_once("\n## the seat\n").expect("the seat's part");
+    let (count, _) = seat.split_once(" defects in code that no sweep runs.").expect("how many there are");
+    let rows =
+        seat.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| seat-")).count();
+    if count != rows.to_string() {
+        wrong.push(format!("the seat has {rows} rows, and {count} are said"));
+    }
     assert!(wrong.is_empty(), "mend these rows of sim/tests/defects/README.md:\n{}", wrong.join("\n"));
 }
 
