@@ -9,6 +9,7 @@ mod cluster;
 mod common;
 mod containers;
 mod drill_faults;
+mod drill_services;
 mod drills;
 mod full_disk;
 mod hostile;

@@ -21,14 +21,12 @@ use crate::{
 };
 use protocols::history::{NodeState, Phase};
 use protocols_real::log::true_time_us;
-use run::{Arm, Run};
+use run::{Arm, OVERLAP, Run};
 use scenarios::fault::{Fault, Who};
 use std::{path::PathBuf, time::Duration};
 
 /// How long a fleet may take to start, elect and write.
 const BEGINS_WITHIN: Duration = Duration::from_secs(90);
-/// How long a leader that was isolated, or has woken, is watched before what it was kept from is over.
-const OVERLAP: Duration = Duration::from_secs(2);
 /// How long members may write before one of them says that it leads.
 const UNHEARD: Duration = Duration::from_secs(10);
 /// How long everybody is watched after the last fault.
@@ -199,6 +197,7 @@ impl Run<'_> {
             }
             Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
             Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
+            Scenario::ServiceLeaderIsolated => return Ok(Struck::unless(self.service_leader_is_isolated().await?)),
             Scenario::ClockStep => return Ok(Struck::unless(self.clock_steps(leader).await?)),
             Scenario::ClockSkew => return Ok(Struck::unless(self.clocks_differ(leader).await?)),
         };

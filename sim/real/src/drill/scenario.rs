@@ -29,12 +29,13 @@ pub enum Scenario {
     LateWrite,
     ServiceRestart,
     ServiceLeaderRestart,
+    ServiceLeaderIsolated,
     ClockStep,
     ClockSkew,
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 12] = [
+    pub const ALL: [Scenario; 13] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
@@ -45,6 +46,7 @@ impl Scenario {
         Scenario::LateWrite,
         Scenario::ServiceRestart,
         Scenario::ServiceLeaderRestart,
+        Scenario::ServiceLeaderIsolated,
         Scenario::ClockStep,
         Scenario::ClockSkew,
     ];
@@ -61,6 +63,7 @@ impl Scenario {
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
             Scenario::ServiceLeaderRestart => "service-leader-restart",
+            Scenario::ServiceLeaderIsolated => "service-leader-isolated",
             Scenario::ClockStep => "clock-step",
             Scenario::ClockSkew => "clock-skew",
         }
@@ -92,6 +95,9 @@ impl Scenario {
             Scenario::ServiceLeaderRestart => {
                 "The member that leads the service is killed, and started again two seconds later, with its data."
             }
+            Scenario::ServiceLeaderIsolated => {
+                "The member that leads the service is cut off from its other members, and your members still reach all of them."
+            }
             Scenario::ClockStep => {
                 "The leader's clock jumps two leases ahead, two leases later to two leases behind, and then it is right again."
             }
@@ -113,8 +119,12 @@ impl Scenario {
     pub fn impossible(self, file: &File) -> Option<&'static str> {
         match (self, &file.service) {
             (Scenario::IsolateLeader | Scenario::LateWrite, None)
-            | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart, None) => Some("the fleet has no `[service]`"),
-            (Scenario::ServiceLeaderRestart, Some(service)) if service.members == 1 => {
+            | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart | Scenario::ServiceLeaderIsolated, None) => {
+                Some("the fleet has no `[service]`")
+            }
+            (Scenario::ServiceLeaderRestart | Scenario::ServiceLeaderIsolated, Some(service))
+                if service.members == 1 =>
+            {
                 Some("the service has one member")
             }
             (Scenario::ClockStep | Scenario::ClockSkew, _) if file.fleet.image.is_some() => Some(
@@ -146,8 +156,9 @@ impl Scenario {
 
     /// Whether a member other than the one struck is to lead.
     pub const fn replaces(self) -> bool {
-        let service_s = matches!(self, Scenario::ServiceRestart | Scenario::ServiceLeaderRestart);
-        !(service_s || self.moves_clocks() || matches!(self, Scenario::Steady))
+        let of_the_service =
+            matches!(self, Scenario::ServiceRestart | Scenario::ServiceLeaderRestart | Scenario::ServiceLeaderIsolated);
+        !(of_the_service || self.moves_clocks() || matches!(self, Scenario::Steady))
     }
 }
 

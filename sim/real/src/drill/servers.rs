@@ -73,6 +73,7 @@ impl Service {
                 roster.words(member, &data).map_err(Failed::cannot(format!("write into {}", data.display())))?;
             let (own, log) = (data.join(member.to_string()), folder.join(format!("{name}-{}.log", member + 1)));
             members.push(Started::new(address, words, keeper, own, log)?);
+            roster.is(member, members[member].process.root().unsigned_abs());
         }
         let mut service = Service { members, roster: Some(roster) };
         service.is_ready().await?;
@@ -96,10 +97,35 @@ impl Service {
     /// # Errors
     /// It does not listen or elect in time.
     pub async fn restart(&mut self) -> Result<(), Failed> {
-        for member in &mut self.members {
-            member.process = member.recipe.start(None)?;
+        for member in 0..self.members.len() {
+            self.begin(member)?;
         }
         self.is_ready().await
+    }
+
+    /// Starts a member again after a kill, with its data, and waits until it listens.
+    ///
+    /// # Errors
+    /// It does not listen in time.
+    pub async fn restart_member(&mut self, member: usize) -> Result<(), Failed> {
+        self.begin(member)?;
+        self.members[member].listens().await
+    }
+
+    fn begin(&mut self, member: usize) -> Result<(), Failed> {
+        let started = &mut self.members[member];
+        started.process = started.recipe.start(None)?;
+        self.roster.iter().for_each(|roster| roster.is(member, started.process.root().unsigned_abs()));
+        Ok(())
+    }
+
+    /// Cuts a member off from the others, or ends that; the fleet reaches all of them.
+    pub fn cut_off(&self, member: usize, on: bool) {
+        match &self.roster {
+            Some(roster) if on => roster.cut_off(member),
+            Some(roster) => roster.heal(),
+            None => {}
+        }
     }
 
     async fn is_ready(&mut self) -> Result<(), Failed> {
@@ -217,14 +243,5 @@ impl Started {
     /// Kills it; its data stays.
     pub async fn kill(&mut self) {
         self.process.kill().await;
-    }
-
-    /// Starts it again after a kill, with its data, and waits until it listens.
-    ///
-    /// # Errors
-    /// It does not listen in time.
-    pub async fn restart(&mut self) -> Result<(), Failed> {
-        self.process = self.recipe.start(None)?;
-        self.listens().await
     }
 }

@@ -5,7 +5,7 @@
 //! cut is silent, as in a network: nothing is refused or closed, and data sent meanwhile arrives when the cut is healed
 //! (datagrams do not). During a cut, the kernel still accepts connections, but nobody answers on them.
 
-use super::sockets::{self, MEMBERS, address_of, own_address};
+use super::sockets::{self, MEMBERS_MAX, address_of, own_address};
 use std::{
     collections::BTreeSet,
     io::{self, Read, Write},
@@ -272,7 +272,7 @@ fn introduction(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
 /// The sender of the first packet. Replaces the address in it by that of the sender's relay, which has the same length.
 fn introduced(packet: &mut [u8]) -> Option<usize> {
     let number = u64::from_be_bytes(packet[NUMBER].try_into().ok()?);
-    let member = usize::try_from(number.checked_sub(1)?).ok().filter(|member| *member < MEMBERS)?;
+    let member = usize::try_from(number.checked_sub(1)?).ok().filter(|member| *member < MEMBERS_MAX)?;
     let (own, relayed) = (b"127.0.0.1:", format!("127.0.0.{}:", 2 + member));
     let place = packet.windows(own.len()).position(|part| part == own)?;
     packet[place..place + own.len()].copy_from_slice(relayed.as_bytes());

@@ -6,7 +6,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
 };
 
-/// The index of the process that owns the end `own` of a connection to `far`.
+/// The index of the process that owns the end `own` of a connection to `far`, or that has started the one that does.
 pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>]) -> Option<usize> {
     let inode = inode(own, far)?;
     let socket = format!("socket:[{inode}]");
@@ -14,7 +14,21 @@ pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>])
         let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         files.filter_map(|file| fs::read_link(file.path()).ok()).any(|to| to.to_string_lossy() == socket)
     };
-    processes.iter().position(|pid| pid.is_some_and(has))
+    let is = |pid: u32| processes.iter().position(|process| *process == Some(pid));
+    let itself = || processes.iter().position(|pid| pid.is_some_and(has));
+    itself().or_else(|| started().into_iter().find_map(|(pid, parent)| is(parent).filter(|_| has(pid))))
+}
+
+/// All processes and their parents.
+fn started() -> Vec<(u32, u32)> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        // The number, the name in parentheses, which may contain any character, the state, the parent.
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        Some((pid, stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?))
+    })
+    .collect()
 }
 
 fn inode(own: SocketAddr, far: SocketAddr) -> Option<u64> {
@@ -39,8 +53,10 @@ fn shown(address: SocketAddr) -> Option<String> {
 
 // The addresses of members: where they listen, and where others find them.
 
-/// The number of members in a cluster.
+/// The number of members in a cluster of the tests'.
 pub const MEMBERS: usize = 3;
+/// The most members that a cluster has.
+pub(super) const MEMBERS_MAX: usize = 5;
 
 /// The address that a member announces, which is its relay's.
 pub(crate) fn address_of(member: usize, port: u16) -> SocketAddr {
@@ -61,29 +77,23 @@ pub(crate) struct Place {
     pub(crate) peer: u16,
     /// For ZooKeeper's elections or Consul's gossip among members.
     pub(crate) second: u16,
-    /// Whether others find it at a relay.
-    pub(crate) relayed: bool,
 }
 
 impl Place {
     /// Free ports.
-    pub(crate) fn free(relayed: bool) -> io::Result<Place> {
+    pub(crate) fn free() -> io::Result<Place> {
         let (client, peer, second) = (own_address(free_port()?), free_port()?, free_port()?);
-        Ok(Place { client, peer, second, relayed })
+        Ok(Place { client, peer, second })
     }
 
-    /// Where other members find it: at its relay, if it has one.
+    /// Where other members find it: at its relay.
     pub(crate) fn peer_of(&self, member: usize) -> SocketAddr {
-        self.found_at(member, self.peer)
+        address_of(member, self.peer)
     }
 
     /// The same for its second port.
     pub(crate) fn second_of(&self, member: usize) -> SocketAddr {
-        self.found_at(member, self.second)
-    }
-
-    fn found_at(&self, member: usize, port: u16) -> SocketAddr {
-        if self.relayed { address_of(member, port) } else { own_address(port) }
+        address_of(member, self.second)
     }
 
     /// Where it listens for other members.
@@ -105,6 +115,8 @@ mod tests {
         let this = Some(std::process::id());
         assert_eq!(owner(own, far, &[None, Some(1), this]), Some(2));
         assert_eq!(owner(own, far, &[None]), None);
+        let parent = Some(std::os::unix::process::parent_id());
+        assert_eq!(owner(own, far, &[None, parent]), Some(1));
         drop(dialled);
         assert_eq!(owner(far, own, &[None]), None);
     }

@@ -24,6 +24,8 @@ use tokio::{
 
 /// How long a member that has ended by itself stays down, as under a supervisor.
 const SUPERVISOR: Duration = Duration::from_secs(1);
+/// How long a leader that was isolated, or has woken, is watched before what it was kept from is over.
+pub const OVERLAP: Duration = Duration::from_secs(2);
 /// How often a member may end before anybody leads.
 const STARTS_MAX: u32 = 5;
 /// How often processes are looked at.

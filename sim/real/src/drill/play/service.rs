@@ -1,6 +1,6 @@
 //! What is done to the service.
 
-use super::run::Run;
+use super::run::{OVERLAP, Run};
 use crate::{
     drill::{
         clock::Unnoticed,
@@ -20,6 +20,11 @@ const RESTARTS_AFTER: Duration = Duration::from_secs(2);
 const SERVICE_ELECTS_WITHIN: Duration = Duration::from_millis(SERVICE_ELECTS_WITHIN_MS);
 /// How often they are asked which of them leads.
 const ASKED_EVERY: Duration = Duration::from_millis(100);
+
+/// Why a fault of the service's leader shows nothing, if no other one led.
+fn nobody_led() -> Option<Unnoticed> {
+    Some(Unnoticed { why: "no other member of the service led".to_owned(), unasked: false })
+}
 
 impl Run<'_> {
     pub async fn service_restarts(&mut self) -> Result<Option<Unnoticed>, Failed> {
@@ -42,9 +47,7 @@ impl Run<'_> {
     /// Returns why it may show nothing.
     pub async fn service_leader_restarts(&mut self) -> Result<Option<Unnoticed>, Failed> {
         let first = self.stage.members.len();
-        let nobody = "no other member of the service led".to_owned();
-        let nobody = Some(Unnoticed { why: nobody, unasked: false });
-        let Some(leader) = self.service_leader(None).await? else { return Ok(nobody) };
+        let Some(leader) = self.service_leader(None).await? else { return Ok(nobody_led()) };
         self.note(Note::Leads(first + leader));
         let fault = Fault::Kill { node: Who::ServiceLeader, restart_after_ms: None };
         self.begin(&fault, Phase::Once, &[first + leader]);
@@ -56,10 +59,32 @@ impl Run<'_> {
             self.note(Note::Leads(first + next));
         }
         self.wait(due.saturating_duration_since(Instant::now())).await?;
-        self.with_service(async |service| service.members[leader].restart().await).await?.transpose()?;
+        self.with_service(async |service| service.restart_member(leader).await).await?.transpose()?;
         self.note(Note::Node(first + leader, NodeState::Up));
         let silent = self.somebody_writes().await?;
-        Ok(nobody.filter(|_| next.is_none()).or(silent))
+        Ok(nobody_led().filter(|_| next.is_none()).or(silent))
+    }
+
+    /// Returns why it may show nothing.
+    pub async fn service_leader_is_isolated(&mut self) -> Result<Option<Unnoticed>, Failed> {
+        let first = self.stage.members.len();
+        let Some(leader) = self.service_leader(None).await? else { return Ok(nobody_led()) };
+        self.note(Note::Leads(first + leader));
+        let (from, to) = (vec![Who::ServiceLeader], vec![Who::Service]);
+        let fault = Fault::Partition { from, to, one_way: false, for_ms: None };
+        let index = self.begin(&fault, Phase::Begin, &[first + leader]);
+        self.with_service(async |service| service.cut_off(leader, true)).await?;
+        let next = self.service_leader(Some(leader)).await?;
+        if let Some(next) = next {
+            self.note(Note::Leads(first + next));
+        }
+        // Whoever was led by the isolated member has lost its lease by then, and another one may lead.
+        self.wait(self.file.fleet.lease + OVERLAP).await?;
+        let silent = self.somebody_writes().await?;
+        self.wait(OVERLAP).await?;
+        self.with_service(async |service| service.cut_off(leader, false)).await?;
+        self.end(index, &fault, &[first + leader]);
+        Ok(nobody_led().filter(|_| next.is_none()).or(silent))
     }
 
     /// The member that leads the service, other than the one that did, as soon as there is one.
