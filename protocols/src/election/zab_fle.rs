@@ -70,7 +70,7 @@ use crate::{
 pub use election::{Election, FINALIZE_WAIT, Notification, Outcome, State, Vote};
 pub use leader::DRIFT_PART;
 pub use message::{Connection, Message, Packet};
-pub use own::Epochs;
+pub use own::{Epochs, init_limit};
 pub use quorum::Quorum;
 
 type Input = elector::Input<Message, Nothing>;

@@ -9,7 +9,8 @@
 //!    abandons a silent connection to the store after a timeout of its own. A process that answers later than the other
 //!    waits is as silent to it, and a leader that its clients do not hear keeps its leadership meanwhile.
 //! 3. Queues in slow disks and slow links drain.
-//! 4. Reconnecting, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
+//! 4. ZooKeeper elects a server that does not have a quorum's connections, which notices after its init limit.
+//! 5. Reconnecting, sealing, one lost request: [`LIVENESS_SLACK_MS`], as in every scenario.
 
 use crate::{
     fault::{Fault, Later, Who},
@@ -17,7 +18,7 @@ use crate::{
     plan::{Network, Plan},
 };
 use protocols::{
-    election::{Protocol, db_row_node_clock, redlock},
+    election::{Protocol, db_row_node_clock, redlock, zab_fle},
     types::MICROSECOND,
 };
 
@@ -26,6 +27,8 @@ use protocols::{
 pub(super) const SOUND_PPM: u64 = 1_000;
 /// First retransmission of a connect, milliseconds (RFC 6298): the longest first timeout.
 const FIRST_TIMEOUT_MS: u64 = 1_000;
+/// Elections in vain, one after the other, after servers have died: each may rest on the votes of one that has gone.
+const IN_VAIN: u64 = 2;
 /// Syncs that may queue on one disk: a vote, a log entry, and the one in progress.
 const SYNCS: u64 = 3;
 
@@ -36,7 +39,16 @@ pub(super) fn liveness_ms(plan: &Plan, params: &Params, protocol: &Protocol, tro
     // A clock that is slow by a share p takes 1 / (1 - p) of the time.
     let slow = 1_000_000 - worst_ppm(plan).min(500_000);
     let lease_ms = (lease_ms * 1_000_000).div_ceil(slow) + readers_wait_ms(plan, protocol, trouble_ms);
-    lease_ms + silence_ms(plan, protocol, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
+    lease_ms + in_vain_ms(plan, protocol) + silence_ms(plan, protocol, trouble_ms) + queues_ms(plan) + LIVENESS_SLACK_MS
+}
+
+/// For how long servers may lead that have no quorum, and wait for one: ZooKeeper's init limit (`Leader.java: getEpochToPropose`).
+fn in_vain_ms(plan: &Plan, protocol: &Protocol) -> u64 {
+    if protocol.name != zab_fle::PROTOCOL.name {
+        return 0;
+    }
+    let dies = plan.faults.iter().any(|fault| matches!(fault.what, Fault::Kill { .. }));
+    if dies { IN_VAIN * zab_fle::init_limit(plan.timings.lease_ttl_ms) } else { 0 }
 }
 
 /// Whether a lease is over when the reader's wall clock says so.

@@ -46,6 +46,11 @@ pub(super) struct Own {
     pub(super) connections: u32,
 }
 
+/// How long a leader waits for a quorum to connect, for a sync limit of so long, in its unit.
+pub const fn init_limit(sync_limit: u64) -> u64 {
+    2 * sync_limit
+}
+
 impl Own {
     pub(super) fn node(&self) -> NodeId {
         self.setup.node
@@ -56,7 +61,7 @@ impl Own {
     }
 
     pub(super) fn init_limit(&self) -> u64 {
-        2 * self.sync_limit()
+        init_limit(self.sync_limit())
     }
 
     /// Stores the epochs; they are durable once [`Own::durable`] reaches the returned number.
