@@ -266,7 +266,8 @@ impl<'a> Advice<'a> {
                         .to_owned(),
                 ),
                 ("node", true) if elections => self.asked.push(
-                    "no field names the leader alone: write its name into a field `node` (for example with jq)".to_owned(),
+                    "no field names the leader alone: where a message names it, --elected '{node} became leader'; a field, --map node=FIELD; and \
+                     the file, --set 'node={file}'".to_owned(),
                 ),
                 ("node", true) => self.asked.push("no field names the writer: --set node=NAME if one program wrote the \
                                                    log".to_owned()),

@@ -6,7 +6,7 @@ use super::{
     LogError,
     called::{EXCUSES, LEADERS, PLACES, SHARDS, TOKENS},
     columns::Column,
-    looks::{harmless, is_of_things, is_times},
+    looks::{harmless, is_of_things, is_times, is_way},
     options::Options,
     seen::Seen,
     values::quoted,
@@ -125,7 +125,13 @@ impl Parts {
     /// Do the field's name and shape suggest that it separates leaderships, and nothing else?
     fn are_plausible(&self) -> bool {
         let by = &self.by;
-        if self.each.len() < 2 || by.is_mostly_distinct() || is_of_things(by) || by.is_content() || is_times(by) {
+        if self.each.len() < 2
+            || is_way(by)
+            || by.is_mostly_distinct()
+            || is_of_things(by)
+            || by.is_content()
+            || is_times(by)
+        {
             return false;
         }
         let said = by.has_word(&SHARDS);

@@ -19,6 +19,15 @@ impl LogError {
         LogError { file: Some(file.to_owned()), line: Some(line), what }
     }
 
+    /// The same where messages of a program's are known that may be all that is wanted.
+    pub(crate) fn or_preset(mut self, name: &str) -> LogError {
+        self.what = format!(
+            "has messages of {name}: pass --preset {name} to judge who leads by them alone, and no writes; otherwise: {}",
+            self.what
+        );
+        self
+    }
+
     pub(crate) fn of(file: &str, what: String) -> LogError {
         LogError { file: Some(file.to_owned()), line: None, what }
     }

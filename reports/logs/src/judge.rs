@@ -8,6 +8,7 @@ use super::{
     options::Options,
     surveyed,
     tokens::Tokens,
+    unbegun::Unbegun,
 };
 use protocols::history::{Event, Header, Sink, json::Reader};
 use reports::{
@@ -64,9 +65,15 @@ impl Judged {
 
 /// Withdraws a verdict that depends on what the log leaves open: the order of its lines, whose tokens they are, and
 /// whether all lines are of one leadership.
-fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants: &[&'static Entry], overlap_us: u64) {
+fn settle(
+    judgement: &mut Judgement,
+    notes: &Notes,
+    (tokens, open): (&Tokens, impl FnOnce() -> Option<String>),
+    invariants: &[&'static Entry],
+    overlap_us: u64,
+) {
     if judgement.verdict == Verdict::Pass
-        && let Some(why) = notes.unsure().or_else(|| tokens.show_nothing())
+        && let Some(why) = notes.unsure().or_else(open)
     {
         judgement.shows_nothing(why);
     }
@@ -113,7 +120,8 @@ impl Options {
             );
         }
         let mut judges = Judges::allowing(&asked.invariants, header.as_ref(), overlap_us);
-        let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
+        let mut stories = Stories::new(header.as_ref());
+        let (mut tokens, mut unbegun) = (Tokens::default(), Unbegun::default());
         let mut pages = asked.page.then(|| Pages::new(header.as_ref()));
         let (mut begins_us, mut whole) = (None, true);
         while let Some(event) = reader.next() {
@@ -125,6 +133,7 @@ impl Options {
             stories.learn(reader.names(), reader.resources());
             judges.record(&event);
             tokens.see(&event);
+            unbegun.see(&event);
             stories.record(&event);
             if let Some(pages) = &mut pages {
                 pages.learn(reader.names(), reader.resources());
@@ -150,7 +159,12 @@ impl Options {
             return Err(format!("{files} holds no events").into());
         }
         if header.is_none() {
-            settle(&mut judgement, &notes, &tokens, &asked.invariants, overlap_us);
+            let open = || {
+                let unbegun = unbegun.show_nothing(|node| names.node(node).into_owned());
+                let unbegun = unbegun.filter(|_| !notes.says_idle());
+                unbegun.or_else(|| tokens.show_nothing(self.has_own_leaders() || notes.grouped(), self.resource()))
+            };
+            settle(&mut judgement, &notes, (&tokens, open), &asked.invariants, overlap_us);
         }
         let highlights = stories.into_telling(&judgement);
         let (unordered, mut notes) = (notes.unchecked(), notes.sentences());

@@ -56,6 +56,7 @@ mod text;
 mod times;
 mod tokens;
 mod translate;
+mod unbegun;
 mod unended;
 mod values;
 mod yaml;

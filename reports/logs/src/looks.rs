@@ -20,7 +20,8 @@ pub fn fits(ours: &str, column: &Column) -> bool {
             column.is_numbers() && (called && column.is_mostly_distinct() || column.only_rises())
         }
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
-        "node" | "resource" => !column.is_content(),
+        "node" => !column.is_content(),
+        "resource" => !column.is_content() && !is_way(column),
         // A field that reports elections is no verdict.
         "verdict" => tells_elections(column).is_none(),
         _ => true,
@@ -71,7 +72,11 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
                 && !column.is_distinct()
                 && !is_of_things(column)
                 && !names_token(column);
-            column.has_word(&SHARDS) && told && !is_measure(column) && (column.is_names() || column.is_numbers())
+            column.has_word(&SHARDS)
+                && told
+                && !is_way(column)
+                && !is_measure(column)
+                && (column.is_names() || column.is_numbers())
         }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
         "request" => {
@@ -123,7 +128,19 @@ pub fn harmless(column: &Column) -> bool {
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     // Serilog's level, kind of event, exception, trace and span.
     let short = ["@l", "@i", "@x", "@tr", "@sp"];
-    column.is_called(&HARMLESS) || column.has_word(&unit) || short.contains(&&*column.name)
+    column.is_called(&HARMLESS) || column.has_word(&unit) || short.contains(&&*column.name) || is_standard(column)
+}
+
+/// Is it the standard stream on which a container's line came?
+fn is_standard(column: &Column) -> bool {
+    let standard = |value: &Value| ["stdout", "stderr"].contains(&&*plain(value));
+    column.is_called(&["stream"]) && column.lines > 0 && column.values.iter().all(standard)
+}
+
+/// Does it say on which way a line came, as Docker's stream and CloudWatch's do? It says nothing of what is led.
+pub fn is_way(column: &Column) -> bool {
+    let watch = ["log_stream", "log_stream_name", "log_group", "log_group_name"];
+    is_standard(column) || column.is_called(&watch)
 }
 
 /// Is it a numeric identifier? Those have no known order.

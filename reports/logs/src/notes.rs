@@ -177,6 +177,16 @@ impl Notes {
         Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
     }
 
+    /// Whether nodes that do not lead say that they have stopped, too.
+    pub fn says_idle(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.borrow().says_idle)
+    }
+
+    /// Whether lines name the group that they belong to.
+    pub fn grouped(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.borrow().grouped)
+    }
+
     /// A check that the log's tokens do not allow, and what it needs.
     pub fn unchecked(&self) -> Option<(&'static str, &'static str)> {
         let opaque = self.seen.as_ref()?.borrow().opaque.is_some();

@@ -114,12 +114,14 @@ impl Options {
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let seen = translation.seen.clone();
+        let known = sources.iter().filter(|source| !source.is_text()).flat_map(Source::recognised).next();
         let reading = Rc::new(self.reading_of(&mut sources, files)?);
         let mut translation = translation;
         if reading.has_phrases() && files.len() > 1 && !reading.names_nodes() && !translation.names("node") {
             translation.set.push(("node".to_owned(), "{file}".to_owned()));
         }
         seen.borrow_mut().reads(reading.has_phrases(), reading.asked(), reading.recognised.map(|preset| preset.name));
+        seen.borrow_mut().says_idle = reading.says_idle;
         translation.named_time().clone_into(&mut seen.borrow_mut().time);
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
@@ -148,7 +150,10 @@ impl Options {
         let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
         let unit = match header {
             Some(_) => Some(Unit::Us),
-            None => guess::survey(&mut surveyed, &translation, self)?,
+            None => guess::survey(&mut surveyed, &translation, self).map_err(|wrong| match known {
+                Some(preset) if reading.is_empty() => wrong.or_preset(preset.name),
+                _ => wrong,
+            })?,
         };
         let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
         let by_time = self.order.as_deref() == Some(translation.named_time());

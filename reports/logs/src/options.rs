@@ -11,6 +11,9 @@ use chrono::FixedOffset;
 use protocols::history::json::Fields;
 use std::{collections::BTreeMap, time::Duration};
 
+/// A value of `--set` that says that each resource has leaders of its own.
+pub(super) const OWN: &str = "group={resource}";
+
 /// How a log names and writes things.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What your log calls things"))]
@@ -22,7 +25,7 @@ pub struct Options {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD", value_delimiter = ','))]
     pub(super) ignore: Vec<String>,
     /// A value for lines that lack a field: `--set resource=orders`; `{file}` stands for the file's name without its
-    /// extension: `--set node={file}`
+    /// extension: `--set node={file}`. `--set group={resource}` says that each resource has leaders of its own
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD=VALUE", value_delimiter = ','))]
     pub(super) set: Vec<String>,
     /// The meaning of one of the log's values: `--word verdict:REJECTED=fenced`; several with commas, or repeat the
@@ -237,6 +240,16 @@ fn us(length: Duration) -> u64 {
 }
 
 impl Options {
+    /// The log's name for the resource.
+    pub(super) fn resource(&self) -> &str {
+        self.map.iter().find_map(|pair| pair.strip_prefix("resource=")).unwrap_or("resource")
+    }
+
+    /// Whether each resource is said to have leaders of its own.
+    pub(super) fn has_own_leaders(&self) -> bool {
+        self.set.iter().any(|pair| pair == OWN)
+    }
+
     /// Do the options only rename or ignore fields, the time excepted?
     pub(super) fn only_renames(&self) -> bool {
         let Options { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
@@ -285,7 +298,7 @@ impl Options {
     pub(super) fn translation(&self) -> Result<Translation, String> {
         let (fields, mut set, mut words) = (self.fields()?, Vec::new(), BTreeMap::new());
         let maps: BTreeMap<String, String> = self.maps()?.into_iter().collect();
-        for pair in &self.set {
+        for pair in self.set.iter().filter(|pair| *pair != OWN) {
             let (field, value) = pair
                 .split_once('=')
                 .ok_or_else(|| format!("--set {pair} does not say what a field is, such as resource=orders"))?;

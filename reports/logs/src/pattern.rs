@@ -16,10 +16,10 @@ const TIME: &str = concat!(
     r"|\d{9,}(?:\.\d+)?\b"
 );
 /// What stands before the time: the name of who speaks, from `docker compose logs` and `kubectl logs --prefix`, and what
-/// syslog, klog, Redis, and logs with brackets begin with.
+/// syslog, klog, Redis, Ruby's logger, and logs with brackets begin with.
 const BEFORE: &str = concat!(
     r"(?:(?<service>\S+)\s+\|\s+|\[pod/(?<pod>[^/\]\s]+)[^\]\s]*\]\s+)?",
-    r"(?:<\d+>(?:\d )?|[IWEF]|\[|\d+:[A-Z] )?"
+    r"(?:<\d+>(?:\d )?|[A-Z], \[|[IWEF]|\[|\d+:[A-Z] )?"
 );
 /// A word, without the punctuation around it.
 const WORD: &str = r#"[^\s"'`,;)\]}]*[^\s"'`,;)\]}.:]"#;
@@ -50,7 +50,7 @@ pub struct Head<'t> {
 impl Pattern {
     /// Reads `'[{node}] became leader in term {token}'`. A name in braces is a field: one word, or at the end the rest
     /// of the line. `…` and `...` are any text, and a space is one or more of them. Between slashes stands a regular
-    /// expression: `/leader=(?<node>\w+)/`. With `whole`, it must fit a line from its first character to its last.
+    /// expression: `/leader=(?<node>\w+)/`. `{{` is a brace. With `whole`, it must fit a line from its first character to its last.
     ///
     /// # Errors
     /// It is no such pattern: one sentence.
@@ -124,6 +124,10 @@ fn spelt(text: &str) -> Result<Spelt, String> {
             spelt.keep(&mut literal);
             spelt.source.push_str(".*?");
             rest = after;
+        } else if let Some(brace) = ["{{", "}}"].into_iter().find(|brace| rest.starts_with(brace)) {
+            literal.push(first);
+            spelt.source.push_str(&regex_lite::escape(first.encode_utf8(&mut [0; 4])));
+            rest = &rest[brace.len()..];
         } else if first == '{' {
             spelt.keep(&mut literal);
             let (name, after) = rest[1..].split_once('}').ok_or("opens a brace that does not close")?;
@@ -247,6 +251,7 @@ mod tests {
             // A field takes no more than its own word, whatever stands before it.
             ("[{node}] stored {request} (", "[INFO] [n1] stored i-1 (epoch 7)", &[("node", "n1"), ("request", "i-1")]),
             ("{node} stored {request} (", "[pool-1] n1 stored i1 (x)", &[("node", "n1"), ("request", "i1")]),
+            ("won {{\"id\": \"{node}\"}}", r#"won {"id": "n1"}"#, &[("node", "n1")]),
             // At the end it takes all of the rest, and before dots one whole word.
             ("stored by {node}", "stored by node A", &[("node", "node A")]),
             ("in epoch {token}", "in epoch 1,025.", &[("token", "1,025")]),
@@ -286,6 +291,7 @@ mod tests {
             ),
             ("[2019-05-29 12:26:43,613: INFO/Main] beat", "", "2019-05-29 12:26:43,613", "INFO/Main] beat"),
             ("[2021/02/19 10:19:41.651 +08:00] [WARN] x", "", "2021/02/19 10:19:41.651 +08:00", "[WARN] x"),
+            ("I, [2026-05-01T10:00:00.123456 #42]  INFO -- : x", "", "2026-05-01T10:00:00.123456", "#42]  INFO -- : x"),
             ("Jan  2 03:10:43 lb2 vrrp[1188]: (VI_1) x", "lb2", "2024-01-02T03:10:43", "lb2 vrrp[1188]: (VI_1) x"),
             ("1:M 01 Jan 2023 10:00:00.123 * Ready", "", "2023-01-01T10:00:00.123", "* Ready"),
             ("2021-05-06T17:29:58.822+0800 [INFO]  raft: x", "", "2021-05-06T17:29:58.822+0800", "[INFO]  raft: x"),

@@ -56,9 +56,11 @@ pub struct Preset {
     pub of: Option<&'static str>,
     /// Programs that this one elects in, which log more of it.
     pub within: &'static [&'static str],
+    /// Whether a node that does not lead says the phrases of a deposition, too, when it starts or ends.
+    pub says_idle: bool,
 }
 
-const USUAL: Preset = Preset { name: "", source: "", phrases: &[], of: None, within: &[] };
+const USUAL: Preset = Preset { name: "", source: "", phrases: &[], of: None, within: &[], says_idle: false };
 
 /// All of them. docs/your-log.md has them as a table, which a test compares.
 pub const ALL: [Preset; 11] = [
@@ -105,6 +107,7 @@ pub const ALL: [Preset; 11] = [
             (Deposed, "[Controller id={node}] Resigning"),
             (Deposed, "[Controller id={node}] Resigned"),
         ],
+        says_idle: true,
         ..USUAL
     },
     Preset {
@@ -115,6 +118,7 @@ pub const ALL: [Preset; 11] = [
             (Deposed, r"/\((?<resource>[^)\s]+)\) Entering BACKUP STATE\s*$/"),
             (Deposed, "({resource}) Entering FAULT STATE"),
         ],
+        says_idle: true,
         ..USUAL
     },
     Preset {
@@ -131,8 +135,9 @@ pub const ALL: [Preset; 11] = [
         name: "patroni",
         source: "patroni/ha.py",
         phrases: &[
-            (Elected, "INFO: promoted self to leader by acquiring session lock"),
-            (Elected, "INFO: acquired session lock as a leader"),
+            (Elected, "promoted self to leader"),
+            (Elected, "acquired session lock as a leader"),
+            (Elected, "INFO: initialized a new cluster"),
             (Deposed, "INFO: demoted self because"),
         ],
         ..USUAL

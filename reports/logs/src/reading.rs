@@ -16,7 +16,21 @@ use std::{cell::RefCell, io::BufRead, rc::Rc};
 type Fields = Map<String, Value>;
 
 /// The fields in which programs put their message.
-const MESSAGES: [&str; 10] = ["message", "msg", "MESSAGE", "@message", "log", "line", "body", "@m", "@mt", "event"];
+const MESSAGES: [&str; 13] = [
+    "message",
+    "msg",
+    "MESSAGE",
+    "@message",
+    "log",
+    "line",
+    "body",
+    "@m",
+    "@mt",
+    "textPayload",
+    "jsonPayload.message",
+    "jsonPayload.msg",
+    "event",
+];
 /// The fields in which loggers put the time.
 const TIMES: [&str; 8] = ["t_us", "time", "ts", "timestamp", "@timestamp", "@t", "t", "datetime"];
 /// The year of times that name none, if none of the log does.
@@ -57,6 +71,8 @@ pub struct Reading {
     places: bool,
     /// The preset that was recognised, and not asked for.
     pub recognised: Option<&'static Preset>,
+    /// Whether nodes that do not lead say that they have stopped, too.
+    pub says_idle: bool,
 }
 
 /// Is it a field that has a program's message?
@@ -117,6 +133,7 @@ impl Reading {
             self.phrases.push(Phrase { pattern, says: *says, text: String::new() });
         }
         self.of.extend(preset.of);
+        self.says_idle |= preset.says_idle;
         Ok(())
     }
 
@@ -164,7 +181,7 @@ impl Reading {
             };
             end = number;
             let raw = text::without_signs(&String::from_utf8_lossy(&bytes));
-            let Container { time, stream, whole, line } = container(&raw);
+            let text::Container { time, stream, whole, line } = text::container(&raw);
             parts[stream].push_str(line);
             if !whole {
                 return None;
@@ -249,6 +266,15 @@ impl Reading {
                 preset.name
             ));
         }
+        if let Some(preset) = self.recognised
+            && let Some(token) = text::token(line)
+        {
+            return Err(format!(
+                "has `{token}`, so it may be a write, beside messages of {0}; name what such lines say by --accepted and --refused, \
+                 with --preset {0}; or pass --preset {0} alone if only these are to be judged",
+                preset.name
+            ));
+        }
         let may = !self.has_phrases() || structured || self.phrases.iter().any(|phrase| phrase.pattern.may_fit(line));
         if !may {
             return Ok(None);
@@ -257,11 +283,11 @@ impl Reading {
         let row = if self.has_phrases() { self.said(fields, Some(line), seen)? } else { fields };
         match row {
             Some(fields) => self.dated(fields, seen).map(Some),
-            None if self.is_said(line) => {
-                Err("says what is asked for, but not after a time that is read; describe such lines by --pattern, with {time} and \
+            None if self.is_said(line) => Err(text::undated(line).unwrap_or_else(|| {
+                "says what is asked for, but not after a time that is read; describe such lines by --pattern, with {time} and \
                      {message}"
-                    .to_owned())
-            }
+                    .to_owned()
+            })),
             None => Ok(None),
         }
     }
@@ -351,25 +377,6 @@ fn timed(mut fields: Fields) -> Fields {
         fields.insert("time".to_owned(), time);
     }
     fields
-}
-
-/// A line in a file of a container runtime's, which may hold a part of the program's line.
-struct Container<'t> {
-    time: Option<&'t str>,
-    /// Of which stream it is.
-    stream: usize,
-    whole: bool,
-    line: &'t str,
-}
-
-fn container(raw: &str) -> Container<'_> {
-    let mut parts = raw.splitn(4, ' ');
-    match std::array::from_fn(|_| parts.next()) {
-        [Some(time), Some(stream @ ("stdout" | "stderr")), Some(tag @ ("F" | "P")), Some(line)] => {
-            Container { time: Some(time), stream: usize::from(stream == "stderr"), whole: tag == "F", line }
-        }
-        _ => Container { time: None, stream: 2, whole: true, line: raw.trim_end() },
-    }
 }
 
 #[cfg(test)]

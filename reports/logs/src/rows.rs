@@ -59,9 +59,28 @@ pub fn lines<R: BufRead>(input: R) -> impl Iterator<Item = Result<(u64, Vec<u8>)
     Lines { input, number: 0 }
 }
 
+/// The same with the lines whole of which a container runtime has written parts.
+fn joined<R: BufRead>(lines: Lines<R>) -> impl Iterator<Item = Result<(u64, Vec<u8>), (u64, String)>> {
+    let mut parts: [Vec<u8>; 3] = Default::default();
+    lines.filter_map(move |line| {
+        let (number, bytes) = match line {
+            Ok(line) => line,
+            wrong => return Some(wrong),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let container = text::container(&text);
+        let before = &mut parts[container.stream];
+        if container.whole && before.is_empty() {
+            return Some(Ok((number, bytes)));
+        }
+        before.extend_from_slice(container.line.trim_end_matches(['\n', '\r']).as_bytes());
+        container.whole.then(|| Ok((number, std::mem::take(before))))
+    })
+}
+
 /// One object per line; empty lines are skipped.
 pub fn json(input: impl BufRead + 'static) -> Rows {
-    let lines = Lines { input, number: 0 };
+    let lines = joined(Lines { input, number: 0 });
     Box::new(lines.flat_map(|line| {
         let (number, bytes) = match line {
             Ok(line) => line,
@@ -154,15 +173,30 @@ impl<'de> Deserialize<'de> for Unique {
     }
 }
 
-/// Unwraps a program's own log line. Docker's wrapper adds nothing, so it is dropped; the fields of others are kept.
-fn unwrapped(fields: Map<String, Value>) -> Map<String, Value> {
+/// Unwraps a program's own log line. Docker's wrapper adds nothing but a time, so it is dropped; the fields of others are kept.
+fn unwrapped(mut fields: Map<String, Value>) -> Map<String, Value> {
+    // journald writes a message that has bytes of no text, such as colours, as a list of bytes.
+    if let Some(Value::Array(bytes)) = fields.get("MESSAGE")
+        && let Some(bytes) = bytes.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<Vec<u8>>>()
+    {
+        let text = text::without_signs(&String::from_utf8_lossy(&bytes));
+        fields.insert("MESSAGE".to_owned(), text.into());
+    }
+    if let Some(Value::String(line)) = fields.get_mut("log") {
+        line.truncate(line.trim_end_matches(['\n', '\r']).len());
+    }
     let within = WRAPPED.iter().find_map(|name| {
         let line = fields.get(*name)?.as_str().filter(|line| line.starts_with('{'))?;
         Some((*name, serde_json::from_str::<Map<String, Value>>(line).ok()?))
     });
     match within {
         None => fields,
-        Some(("log", line)) => line,
+        Some(("log", mut line)) => {
+            if let Some(time) = fields.remove("time").filter(|_| !TIMES.iter().any(|time| line.contains_key(*time))) {
+                line.insert("time".to_owned(), time);
+            }
+            line
+        }
         Some((name, mut line)) => {
             // What ships a line dates it later than the program does.
             let dated = TIMES.iter().any(|time| line.contains_key(*time));

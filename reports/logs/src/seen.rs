@@ -46,6 +46,8 @@ pub struct Seen {
     months: u16,
     /// The preset that was recognised.
     pub recognised: Option<&'static str>,
+    /// Nodes that do not lead say that they have stopped, too.
+    pub says_idle: bool,
     /// The service whose own records these are.
     pub service: Option<&'static str>,
     /// Why a log that holds shows nothing, beyond the order of its lines.
@@ -82,6 +84,8 @@ pub struct Seen {
     pub opaque: Option<Opaque>,
     /// What elections and grants are about, if they say it. Each is a group of its own, in this order.
     pub led: Vec<String>,
+    /// Does a line name its group?
+    pub grouped: bool,
     /// Does the log have writes?
     pub wrote: bool,
     /// Numbers given to requests whose names a history cannot hold.

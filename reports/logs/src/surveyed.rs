@@ -24,7 +24,20 @@ pub fn unrotated(file: &Path) -> String {
         }
         rest = shorter;
     }
-    rest.to_owned()
+    // `n1.2026-05-01.log` is n1's of that day.
+    let dated = |part: &str| {
+        part.len() == 10
+            && part
+                .bytes()
+                .enumerate()
+                .all(|(at, byte)| if [4, 7].contains(&at) { byte == b'-' } else { byte.is_ascii_digit() })
+    };
+    match rest.rsplit_once('.').map(|(stem, end)| (stem.split_at_checked(stem.len().saturating_sub(10)), end)) {
+        Some((Some((stem, date)), end)) if dated(date) && stem.len() > 1 && stem.ends_with(['.', '-', '_']) => {
+            format!("{}.{end}", &stem[..stem.len() - 1])
+        }
+        _ => rest.to_owned(),
+    }
 }
 
 /// A file whose first lines were surveyed.

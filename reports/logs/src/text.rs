@@ -9,6 +9,12 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
     let line = line.trim();
     let array =
         line == "[" || line.starts_with("[{") || line.starts_with("[ {") || line == "[]" || line.starts_with("[\t{");
+    if line.starts_with("__CURSOR=") {
+        return Some("is journald's export; write it with `journalctl --output json`".to_owned());
+    }
+    if let Some(what) = undated(line) {
+        return Some(what);
+    }
     if line.starts_with('[') && !array {
         return Some(plain());
     }
@@ -27,6 +33,12 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
         return Some(
             "is the table of `kubectl get lease`, which says neither when a lease was taken nor until when; record Leases with \
              `kubectl get lease -o yaml --watch`"
+                .to_owned(),
+        );
+    }
+    if ["LAST SEEN", "REASON", "MESSAGE"].iter().all(|name| columns.contains(name)) {
+        return Some(
+            "is the table of `kubectl get events`, which has no times; write them with `kubectl get events -o yaml`"
                 .to_owned(),
         );
     }
@@ -65,6 +77,19 @@ pub fn answer(fields: &Map<String, Value>) -> Option<&'static str> {
         );
     }
     None
+}
+
+/// What to do with lines that begin with a time such as `10:00:00`, if this is one.
+pub fn undated(line: &str) -> Option<String> {
+    let digits = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (bracket, time) = line.strip_prefix('[').map_or(("", line), |time| (r"\[", time));
+    let time = time.get(..8).filter(|time| time.split(':').count() == 3 && time.split(':').all(digits));
+    time.map(|_| {
+        format!(
+            "has times of day without a date; run `sed -E 's/^{bracket}/&2026-05-01 /' FILE | fencepost check -`, with the right date \
+             and the same options"
+        )
+    })
 }
 
 fn plain() -> String {
@@ -129,13 +154,42 @@ pub fn without_signs(line: &str) -> String {
     clean
 }
 
+/// A line in a file of a container runtime's, which may hold a part of the program's line.
+pub struct Container<'t> {
+    pub time: Option<&'t str>,
+    /// Of which stream it is.
+    pub stream: usize,
+    pub whole: bool,
+    pub line: &'t str,
+}
+
+pub fn container(raw: &str) -> Container<'_> {
+    let mut parts = raw.splitn(4, ' ');
+    match std::array::from_fn(|_| parts.next()) {
+        [Some(time), Some(stream @ ("stdout" | "stderr")), Some(tag @ ("F" | "P")), Some(line)] => {
+            Container { time: Some(time), stream: usize::from(stream == "stderr"), whole: tag == "F", line }
+        }
+        _ => Container { time: None, stream: 2, whole: true, line: raw.trim_end() },
+    }
+}
+
 /// Strips the prefix that a container runtime adds: `2026-05-01T10:00:00.000Z stdout F `.
 pub fn bare(line: &str) -> &str {
-    let mut parts = line.splitn(4, ' ');
-    let [_, Some("stdout" | "stderr"), Some("F" | "P"), Some(rest)] = std::array::from_fn(|_| parts.next()) else {
-        return line;
-    };
-    rest
+    let container = container(line);
+    if container.time.is_some() { container.line } else { line }
+}
+
+/// The fencing token that a line of text names, as in `stored i-7 token=12`.
+pub fn token(line: &str) -> Option<&str> {
+    let names = ["token", "fencing_token", "fence_token", "fencing", "fence"];
+    line.split([' ', ',', ';', '(', ')', '[', ']', '"']).find(|word| {
+        let pair = word.split_once(['=', ':']);
+        pair.is_some_and(|(name, value)| {
+            names.contains(&name.to_lowercase().as_str())
+                && !value.is_empty()
+                && value.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
 }
 
 /// Does a line look like logfmt? It must begin with a pair, and have another.

@@ -1,6 +1,7 @@
 //! What a log's tokens leave open: writes without a token among others, and two rising sequences of tokens side by
 //! side.
 
+use super::{options::OWN, values::quoted};
 use protocols::{
     history::{Event, Kind},
     message::WriteVerdict,
@@ -125,8 +126,21 @@ impl Tokens {
         }
     }
 
-    /// Why a log that holds shows nothing.
-    pub fn show_nothing(&self) -> Option<String> {
+    /// Why a log that holds shows nothing. `own` is whether each resource is said to have leaders of its own, and `field` names
+    /// the resource in the log.
+    pub fn show_nothing(&self, own: bool, field: &str) -> Option<String> {
+        if let Some((lower, higher)) = self.elsewhere.filter(|_| !own) {
+            let one = "--set resource=all --set group=0";
+            let one = match field {
+                "resource" => format!("--map payload=resource {one}"),
+                field => format!("--ignore {field} {one} in place of --map resource={field}"),
+            };
+            return Some(format!(
+                "token {lower} was accepted on one resource after {higher} on another: two led at once, unless each resource has \
+                 leaders of its own; add --set {} if it has, or else judge all as one, by {one}",
+                quoted(OWN)
+            ));
+        }
         let elected = || self.written.keys().all(|(group, _, token)| self.elected.contains(&(*group, *token)));
         let of_writes = !self.again && self.accepted > 2 || self.beside.values().any(Beside::are_of_writes);
         match self.accepted_without {
@@ -169,13 +183,6 @@ impl Tokens {
                  compared."
                     .to_owned(),
             );
-        }
-        if let Some((lower, higher)) = self.elsewhere {
-            all.push(format!(
-                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each \
-                 resource has its own leader. If one leader writes to all of them, two led at once: pass --ignore for \
-                 the field that names the resource, and --set resource=all."
-            ));
         }
         if self.above == 0 && self.zero.len() > 1 {
             all.push("Every token is 0, which was read as a token; if 0 means none, pass --word token:0=.".to_owned());

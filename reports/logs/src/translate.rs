@@ -140,6 +140,7 @@ impl Translation {
         if self.alone {
             self.led(&mut fields)?;
         }
+        self.seen.borrow_mut().grouped |= fields.get("group").and_then(Value::as_u64).is_some_and(|group| group > 0);
         // Resources of the same name in two groups are different resources.
         if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
             && self.alone

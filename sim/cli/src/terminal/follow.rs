@@ -19,7 +19,7 @@ use source::{Folder, Source};
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -62,14 +62,14 @@ pub fn follow(
     show: Show,
     judge: impl Fn(&[PathBuf]) -> Result<Judged, Stop>,
 ) -> Result<Judged, Stop> {
-    let folder = Folder::new()?;
+    let metrics = args.metrics.map(Metrics::serve).transpose()?;
+    let (folder, ends) = (Folder::new()?, on_request()?);
     let mut sources = Vec::new();
     for (place, file) in files.iter().enumerate() {
+        await_file(file, &ends, show);
         sources.push(Source::open(file, &folder, place)?);
     }
     let copies: Vec<PathBuf> = sources.iter().map(|source| source.copy().to_owned()).collect();
-    let metrics = args.metrics.map(Metrics::serve).transpose()?;
-    let ends = on_request()?;
     let named = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
     show.banner(&format!("following {named}; Ctrl-C ends it"));
     let (mut seen, mut refused) = (BTreeMap::new(), String::new());
@@ -109,6 +109,18 @@ pub fn follow(
     let mut judged = judge(&copies).map_err(|why| Stop { why: source::with_names(&why.why, &sources), ..why })?;
     judged.notes.iter_mut().for_each(|note| *note = source::with_names(note, &sources));
     Ok(judged)
+}
+
+/// Waits for a file that is not there yet, if its folder is.
+fn await_file(file: &Path, ends: &AtomicBool, show: Show) {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let waits = || file != Path::new("-") && !file.exists() && folder.exists() && !ends.load(Ordering::Relaxed);
+    if waits() {
+        show.banner(&format!("waiting for {}", file.display()));
+    }
+    while waits() {
+        thread::sleep(LOOKS);
+    }
 }
 
 /// Says what is violated now and was not before, and what is not violated any more.

@@ -43,7 +43,7 @@ impl Following {
         // It listens for signals from here on.
         let mut errors = BufReader::new(errors);
         errors.read_line(&mut said).expect("a line");
-        assert!(said.starts_with("following "), "{said}");
+        assert!(said.starts_with("following ") || said == "waiting for later.log\n", "{said}");
         std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
         let lines = BufReader::new(child.stdout.take().expect("standard output"));
         Following { child, lines, folder }
@@ -108,6 +108,17 @@ fn a_log_that_is_rotated_goes_on_in_the_next_file() {
 }
 
 #[test]
+fn a_log_that_is_not_there_yet_is_awaited() {
+    let mut following = Following::start("awaited", &["later.log"]);
+    fs::write(following.folder.join("later.log"), line(1, "n1", 1) + &line(2, "n2", 2) + &line(3, "n1", 1))
+        .expect("written");
+    assert!(following.says().starts_with("VIOLATED "));
+    assert_eq!(following.ends().0, Some(1));
+    let (code, _) = Following::start("never", &["later.log"]).ends();
+    assert_eq!(code, Some(64));
+}
+
+#[test]
 fn standard_input_ends_with_its_report() {
     let mut following = Following::start("input", &["-"]);
     let mut input = following.child.stdin.take().expect("standard input");
@@ -147,7 +158,7 @@ fn what_cannot_grow_is_refused() {
     fs::write(&file, [0x1f, 0x8b, 8, 0, 0]).expect("a file");
     for (arguments, why) in [
         (vec![file.to_str().expect("a name"), "--follow"], "is compressed"),
-        (vec!["missing.log", "--follow"], "cannot read missing.log"),
+        (vec!["missing/a.log", "--follow"], "cannot read missing/a.log"),
         (vec!["missing.log", "--metrics", "127.0.0.1:1"], "--follow"),
     ] {
         let output =

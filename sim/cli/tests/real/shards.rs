@@ -179,7 +179,7 @@ import botocore.session, botocore.validate, kubernetes_validate, yaml
 at = Path(sys.argv[1])
 workflow = [sys.executable, "-m", "check_jsonschema", "--quiet", "--builtin-schema", "vendor.github-workflows", at / "github.yml"]
 assert subprocess.run(workflow).returncode == 0
-for manifest in [*yaml.safe_load_all((at / "job.yaml").read_text()), *yaml.safe_load_all((at / "drill.yaml").read_text())]:
+for manifest in [*yaml.safe_load_all((at / "job.yaml").read_text()), *yaml.safe_load_all((at / "drill.yaml").read_text()), *yaml.safe_load_all((at / "sidecar.yaml").read_text())]:
     kubernetes_validate.validate(manifest, "1.33", strict=True)
 batch = botocore.session.get_session().get_service_model("batch")
 for name, operation in [("definition", "RegisterJobDefinition"), ("submit", "SubmitJob")]:
@@ -207,14 +207,16 @@ fn every_manifest_is_valid_by_its_schema() {
     }
     let valid = |folder: &Path| python(&["-c", VALIDATE, &folder.display().to_string()]).expect("python3 starts");
     let read = |path: PathBuf| fs::read_to_string(path).expect("a manifest");
-    let drill = || read(manifests().join("../drill/job.yaml"));
+    let others = [("drill.yaml", "../drill/job.yaml"), ("sidecar.yaml", "../sidecar.yaml")];
     let altered = |file: &str, right: &str, wrong: &str| {
         let folder = Folder::new();
         let change = |name: &str, text: String| if name == file { text.replace(right, wrong) } else { text };
         for name in ["github.yml", "job.yaml", "batch-definition.json", "batch-submit.json"] {
             folder.write(name, change(name, read(manifests().join(name))));
         }
-        folder.write("drill.yaml", change("drill.yaml", drill()));
+        for (name, path) in others {
+            folder.write(name, change(name, read(manifests().join(path))));
+        }
         folder
     };
     let checked = valid(altered("", "", "").path());
@@ -227,6 +229,7 @@ fn every_manifest_is_valid_by_its_schema() {
         ("batch-submit.json", "arrayProperties", "arrayProperty"),
         ("drill.yaml", "serviceAccountName", "serviceAcountName"),
         ("drill.yaml", "verbs", "verb"),
+        ("sidecar.yaml", "volumeMounts", "volumeMount"),
     ] {
         assert!(!valid(altered(file, right, wrong).path()).status.success(), "{file} with {wrong}");
     }

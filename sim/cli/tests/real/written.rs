@@ -99,12 +99,14 @@ fn a_few_lines_in_each_language_tell_who_led() {
         ("python", "leads.py", "python3", "python3"),
         ("js", "leads.js", "node", "nodejs"),
         ("java", "Leads.java", "java", ""),
+        ("ruby", "leads.rb", "ruby", ""),
         ("sh", "leads.sh", "sh", "dash"),
     ] {
         let what = format!("the lines of docs/writing-logs.md in {language}");
-        // A compiler of Java is a lot to install for a few lines, which run where there is one.
+        // Java's compiler and Ruby are a lot to install for a few lines, which run where there are such.
         let found = match language {
             "java" => servers::look("javac").and(servers::look(program)),
+            "ruby" => servers::look(program),
             _ => servers::find(program, package, &what),
         };
         let Some(program) = found else { continue };
