@@ -87,16 +87,11 @@ pub trait Serves {
         Vec::new()
     }
 
-    /// A process's connection breaks, and another one is made. `false` if that is not modelled here.
-    fn breaks(&mut self, _by: Process) -> bool {
-        false
-    }
+    /// A process's connection breaks, and another one is made.
+    fn breaks(&mut self, _by: Process) {}
 
-    /// A fault of the service itself: the leader's key is deleted, or a replica without the last write takes over.
-    /// `false` if there is none, or it would change nothing.
-    fn fails(&mut self) -> bool {
-        false
-    }
+    /// A fault of its own: the leader's key is deleted, a server forgets, a replica without the last write takes over.
+    fn fails(&mut self) {}
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

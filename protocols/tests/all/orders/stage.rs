@@ -1,5 +1,6 @@
 //! Where a search stands: the candidates, the service, what is on its way between them, and what has come of it so far.
 
+mod device;
 mod serving;
 mod ways;
 
@@ -7,8 +8,9 @@ use super::services::{End, Grant, Little, Process, Servers, Told};
 use protocols::{
     bench::{Bench, choice::Choice, event::Step},
     bug::{Bug, Bugs},
-    election::{Protocol, Setup},
+    election::{Protocol, Setup, redis_common},
     elector::{self, AnyElector},
+    fence::power::PowerSwitch,
     payload::Opaque,
     types::NodeId,
 };
@@ -83,6 +85,8 @@ pub enum Move {
 pub struct Stage {
     bench: Bench,
     service: Option<Little>,
+    /// For those that cut each other's power: the device itself, not a stand-in.
+    device: Option<PowerSwitch>,
     asked: Vec<Asked>,
     told: Vec<Told>,
     /// The requests without an answer, and the server that each went to.
@@ -94,13 +98,15 @@ pub struct Stage {
     grants: BTreeSet<(u64, String)>,
     pub elections: usize,
     faults: usize,
+    /// Whether a fault may be the service's.
+    can_fail: bool,
     apart: Apart,
 }
 
 impl Hash for Stage {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.bench, &self.service, &self.asked, &self.told, &self.waiting, &self.lives).hash(state);
-        (&self.tokens, &self.grants, self.elections, self.faults).hash(state);
+        (&self.device, &self.tokens, &self.grants, self.elections, self.faults).hash(state);
     }
 }
 
@@ -113,8 +119,18 @@ impl Stage {
     pub fn new(protocol: &'static Protocol, apart: Apart, count: u16, bugs: &[&'static Bug]) -> Stage {
         let bugs = Bugs::new(bugs.iter().copied());
         let service = Little::of(protocol);
-        assert!(service.is_some() || protocol.service.is_none(), "{}: no such service here", protocol.name);
-        let servers = if let Some(Little::Servers(_)) = service { Servers::COUNT as u16 } else { 0 };
+        let can_fail = apart == Apart::Tokens
+            || matches!(service, Some(Little::Replicated(_)))
+            || bugs.has(&redis_common::FORGOTTEN_ON_RESTART);
+        let device = protocol.cuts_power().then(|| PowerSwitch::new(count));
+        assert!(
+            service.is_some() || device.is_some() || protocol.service.is_none(),
+            "{protocol:?}: no such service here"
+        );
+        let servers = match service {
+            Some(Little::Servers(_)) => Servers::COUNT as u16,
+            _ => u16::from(device.is_some()),
+        };
         let make = move |setup: Setup| {
             let service = (count..count + servers).map(NodeId).collect();
             (protocol.elector)(Setup { bugs: bugs.clone(), service, ..setup })
@@ -125,6 +141,7 @@ impl Stage {
         let mut stage = Stage {
             bench,
             service,
+            device,
             asked: Vec::new(),
             told: Vec::new(),
             waiting: Vec::new(),
@@ -133,6 +150,7 @@ impl Stage {
             grants: BTreeSet::new(),
             elections: 0,
             faults: 1,
+            can_fail,
             apart,
         };
         for node in stage.bench.nodes() {
@@ -170,7 +188,7 @@ impl Stage {
                 }
                 _ => moves.extend(due().map(Move::Lost)),
             }
-            if self.apart == Apart::Tokens || matches!(self.service, Some(Little::Replicated(_))) {
+            if self.can_fail {
                 moves.push(Move::Fails);
             }
         }
@@ -232,7 +250,10 @@ impl Stage {
     }
 
     fn note(&mut self, step: Step<Box<AnyElector>>) -> Result<(), String> {
-        let Some(node) = step.node() else { return Ok(()) };
+        let Some(node) = step.node() else {
+            self.device_hears(step.event);
+            return Ok(());
+        };
         let by = Process { node, life: self.lives[node.index()] };
         for output in step.outputs {
             match output {

@@ -141,12 +141,10 @@ impl Serves for Consul {
         std::mem::take(&mut self.told)
     }
 
-    fn fails(&mut self) -> bool {
-        let gone = self.pair.take().is_some();
-        if gone {
+    fn fails(&mut self) {
+        if self.pair.take().is_some() {
             self.index += 1;
             self.changed();
         }
-        gone
     }
 }

@@ -9,9 +9,6 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// The shortest TTL that the server grants, seconds.
-const TTL_MIN_S: i64 = 2;
-
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Lease {
     of: Process,
@@ -48,6 +45,11 @@ impl Etcd {
         self.told.push(Told { to, input: ServiceInput::Item { number, item: item.erase() } });
     }
 
+    fn notify(&mut self, item: &Item, hears: impl Fn(&StreamRequest) -> bool) {
+        let heard: Vec<_> = self.watches.extract_if(.., |(_, _, watch)| hears(watch)).collect();
+        heard.into_iter().for_each(|(to, number, _)| self.tell(to, number, item.clone()));
+    }
+
     /// In one revision. Returns whether there was any.
     fn delete(&mut self, goes: impl Fn(&KeyState) -> bool) -> bool {
         let gone: Vec<String> = self.keys.iter().filter(|(_, key)| goes(key)).map(|(name, _)| name.clone()).collect();
@@ -56,14 +58,12 @@ impl Etcd {
         }
         let revision = self.change();
         for name in gone {
-            let watching = |watch: &StreamRequest| match watch {
+            self.notify(&Item::Deleted, |watch| match watch {
                 StreamRequest::WatchDelete { key, start_revision } => {
                     *key == name.as_bytes() && *start_revision <= revision
                 }
                 _ => false,
-            };
-            let heard: Vec<_> = self.watches.extract_if(.., |(_, _, watch)| watching(watch)).collect();
-            heard.into_iter().for_each(|(to, number, _)| self.tell(to, number, Item::Deleted));
+            });
             self.keys.remove(&name);
             self.deleted.insert(name, revision);
         }
@@ -78,11 +78,10 @@ impl Etcd {
             }
             let create_revision = self.change();
             let state = KeyState { key: key.clone().into_bytes(), value, create_revision, lease };
-            let watching = |watch: &StreamRequest| matches!(watch, StreamRequest::WatchPrefix { prefix, .. } if key.starts_with(prefix));
-            let heard: Vec<_> = self.watches.extract_if(.., |(_, _, watch)| watching(watch)).collect();
-            for (to, number, _) in heard {
-                self.tell(to, number, Item::Changed { key: state.clone() });
-            }
+            self.notify(&Item::Changed { key: state.clone() }, |watch| match watch {
+                StreamRequest::WatchPrefix { prefix, .. } => key.starts_with(prefix),
+                _ => false,
+            });
             self.keys.insert(key.clone(), state);
         }
         let KeyState { value, create_revision, lease, .. } = self.keys[&key].clone();
@@ -117,7 +116,6 @@ impl Serves for Etcd {
         match typed(request) {
             Request::Grant { ttl_s } => {
                 self.granted += 1;
-                let ttl_s = ttl_s.max(TTL_MIN_S);
                 let ends = now + ttl_s.unsigned_abs() * SECOND;
                 self.leases.insert(self.granted, Lease { of, ttl_s, ends });
                 Ok(Reply::Granted { lease: self.granted, ttl_s }.erase())
@@ -199,8 +197,8 @@ impl Serves for Etcd {
         std::mem::take(&mut self.told)
     }
 
-    fn fails(&mut self) -> bool {
+    fn fails(&mut self) {
         let first = self.first().map(|key| key.create_revision);
-        self.delete(|key| Some(key.create_revision) == first)
+        self.delete(|key| Some(key.create_revision) == first);
     }
 }

@@ -87,6 +87,11 @@ impl Serves for Redis {
     fn take(&mut self, now: u64, _: Process, _: u64, request: &Opaque) -> Answer {
         Ok(self.carry_out(now, typed(request)).erase())
     }
+
+    /// It comes back without its data.
+    fn fails(&mut self) {
+        *self = Redis::default();
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -110,10 +115,8 @@ impl Serves for Replicated {
         answer
     }
 
-    fn fails(&mut self) -> bool {
-        let differs = self.primary != self.replica;
+    fn fails(&mut self) {
         self.primary = self.replica.clone();
-        differs
     }
 }
 
@@ -135,5 +138,9 @@ impl Serves for Servers {
     fn take(&mut self, now: u64, _: Process, _: u64, request: &Opaque) -> Answer {
         let redis_servers::Request { member, request } = typed(request);
         Ok(self.0[member].carry_out(now, request).erase())
+    }
+
+    fn fails(&mut self) {
+        self.0[0].fails();
     }
 }

@@ -1,22 +1,16 @@
 //! ZooKeeper: a tree of nodes, some of which end with the session that created them.
 
+mod tree;
+
 use super::{Answer, End, Grant, Process, Serves, Told, typed};
 use protocols::{
-    election::zookeeper::{Kind, controller, epoch, epoch_of, name_of, sequence_of},
     elector::ServiceInput,
     payload::{Opaque, Payload},
-    service::zookeeper::{Change, Code, Item, Mode, Op, Reply, Request, Stat, StreamRequest, granted},
+    service::zookeeper::{Code, Item, Op, Reply, Request, StreamRequest, granted},
     types::MILLISECOND,
 };
-use std::collections::{BTreeMap, BTreeSet};
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Node {
-    data: Vec<u8>,
-    stat: Stat,
-    /// How many children it has ever had.
-    children: u32,
-}
+use std::collections::BTreeMap;
+use tree::{Node, Tree};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Session {
@@ -29,11 +23,9 @@ struct Session {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ZooKeeper {
-    zxid: i64,
     opened: i64,
-    nodes: BTreeMap<String, Node>,
     sessions: BTreeMap<i64, Session>,
-    watches: BTreeSet<(String, i64)>,
+    tree: Tree,
     told: Vec<Told>,
 }
 
@@ -54,128 +46,47 @@ impl ZooKeeper {
         self.tell(id, Item::Connected { session: id, timeout_ms });
     }
 
-    fn fire(&mut self, path: &str, change: Change) {
-        let (fired, kept) = std::mem::take(&mut self.watches).into_iter().partition(|(watched, _)| watched == path);
-        self.watches = kept;
-        let fired: BTreeSet<(String, i64)> = fired;
-        fired.into_iter().for_each(|(path, id)| self.tell(id, Item::Watched { path, change }));
-    }
-
-    fn write(&mut self, id: i64, op: Op) -> Result<Reply, Code> {
-        self.zxid += 1;
-        let (path, version) = match op {
-            Op::Create { path, data, mode } => return self.create(id, path, data, mode),
-            Op::Delete { ref path, version } | Op::Set { ref path, version, .. } | Op::Check { ref path, version } => {
-                (path.clone(), version)
-            }
-        };
-        let node = self.nodes.get_mut(&path).ok_or(Code::NoNode)?;
-        if version >= 0 && version != node.stat.version {
-            return Err(Code::BadVersion);
+    fn fired(&mut self) {
+        for (id, path, change) in std::mem::take(&mut self.tree.fired) {
+            self.tell(id, Item::Watched { path, change });
         }
-        match op {
-            Op::Set { data, .. } => {
-                node.data = data;
-                node.stat = Stat { mzxid: self.zxid, version: node.stat.version + 1, ..node.stat };
-                let stat = node.stat;
-                self.fire(&path, Change::Data);
-                Ok(Reply::Is(stat))
-            }
-            Op::Delete { .. } => {
-                self.nodes.remove(&path);
-                self.fire(&path, Change::Deleted);
-                Ok(Reply::Done)
-            }
-            _ => Ok(Reply::Done),
-        }
-    }
-
-    fn create(&mut self, id: i64, mut path: String, data: Vec<u8>, mode: Mode) -> Result<Reply, Code> {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let numbered = mode == Mode::EphemeralSequential;
-        match self.nodes.get_mut(&folder) {
-            Some(folder) => {
-                path = if numbered { format!("{path}{:010}", folder.children) } else { path };
-                folder.children += 1;
-            }
-            None if folder.is_empty() => {}
-            None => return Err(Code::NoNode),
-        }
-        if self.nodes.contains_key(&path) {
-            return Err(Code::NodeExists);
-        }
-        let owner = if numbered || mode == Mode::Ephemeral { id } else { 0 };
-        let stat = Stat { czxid: self.zxid, mzxid: self.zxid, version: 0, owner };
-        self.nodes.insert(path.clone(), Node { data, stat, children: 0 });
-        self.fire(&path, Change::Created);
-        Ok(Reply::Created { path })
-    }
-
-    /// All of them, or none.
-    fn write_all(&mut self, id: i64, ops: Vec<Op>) -> Vec<Reply> {
-        let (before, count) = (self.clone(), ops.len());
-        let done: Vec<_> = ops.into_iter().map(|op| self.write(id, op)).collect();
-        self.zxid = before.zxid + 1;
-        match done.iter().position(Result::is_err) {
-            None => done.into_iter().flatten().collect(),
-            Some(_) => {
-                *self = before;
-                vec![Reply::Refused(Code::RuntimeInconsistency); count]
-            }
-        }
-    }
-
-    fn queue(&self) -> Option<Grant> {
-        let folders = Kind::ALL.map(|kind| kind.folder(0) + "/");
-        let queued = |(path, node): (&String, &Node)| {
-            let name = folders.iter().find_map(|folder| path.strip_prefix(&**folder))?;
-            Some((sequence_of(name)?, String::from_utf8_lossy(&node.data).into_owned(), node.stat.czxid.unsigned_abs()))
-        };
-        self.nodes.iter().filter_map(queued).min().map(|(_, name, czxid)| (name, czxid))
     }
 }
 
 impl Serves for ZooKeeper {
-    /// The first of the queue, or Kafka's controller.
     fn grant(&self, _: u64) -> Option<Grant> {
-        let kafka = || {
-            let epoch = epoch_of(&self.nodes.get(&epoch(0))?.data)?;
-            Some((name_of(&self.nodes.get(&controller(0))?.data)?, epoch))
-        };
-        self.queue().or_else(kafka)
+        self.tree.leaders().map(|(_, grant)| grant)
     }
 
     fn take(&mut self, now: u64, by: Process, _: u64, request: &Opaque) -> Answer {
         let id = self.session_of(by).expect("it waits for a session");
         self.sessions.get_mut(&id).expect("it is open").heard = now;
+        let tree = &mut self.tree;
         let reply = match typed(request) {
-            Request::Write(op) => self.write(id, op),
-            Request::Multi(ops) => Ok(Reply::Multi(self.write_all(id, ops))),
+            Request::Write(op) => tree.write(id, op),
+            Request::Multi(ops) => Ok(Reply::Multi(tree.write_all(id, ops))),
             Request::Exists { path, watch } => {
-                if watch {
-                    self.watches.insert((path.clone(), id));
-                }
-                self.nodes.get(&path).map(|node| Reply::Is(node.stat)).ok_or(Code::NoNode)
+                tree.watches.extend(watch.then(|| (path.clone(), id)));
+                tree.nodes.get(&path).map(|node| Reply::Is(node.stat)).ok_or(Code::NoNode)
             }
-            Request::Get { path, watch, purpose } => match self.nodes.get(&path).cloned() {
+            Request::Get { path, watch, purpose } => match tree.nodes.get(&path).cloned() {
                 Some(Node { data, stat, .. }) => {
-                    if watch {
-                        self.watches.insert((path.clone(), id));
-                    }
+                    tree.watches.extend(watch.then(|| (path.clone(), id)));
                     Ok(Reply::Data { path, data, stat, purpose })
                 }
                 None => Err(Code::NoNode),
             },
-            Request::Children { path, .. } => match self.nodes.get(&path) {
+            Request::Children { path, .. } => match tree.nodes.get(&path) {
                 Some(folder) => {
                     let inside = |child: &String| Some(child.strip_prefix(&path)?.strip_prefix('/')?.to_owned());
-                    Ok(Reply::Children { names: self.nodes.keys().filter_map(inside).collect(), stat: folder.stat })
+                    Ok(Reply::Children { names: tree.nodes.keys().filter_map(inside).collect(), stat: folder.stat })
                 }
                 None => Err(Code::NoNode),
             },
             Request::Sync { .. } => Ok(Reply::Done),
             Request::CloseSession => unreachable!("nobody here asks for it"),
         };
+        self.fired();
         Ok(reply.unwrap_or_else(Reply::Refused).erase())
     }
 
@@ -211,12 +122,8 @@ impl Serves for ZooKeeper {
 
     fn end(&mut self, _: u64, which: u64) {
         let id = which.cast_signed();
-        self.zxid += 1;
-        self.watches.retain(|(_, watching)| *watching != id);
-        let (own, others) = std::mem::take(&mut self.nodes).into_iter().partition(|(_, node)| node.stat.owner == id);
-        self.nodes = others;
-        let own: BTreeMap<String, Node> = own;
-        own.keys().for_each(|path| self.fire(path, Change::Deleted));
+        self.tree.end(id);
+        self.fired();
         self.tell(id, Item::Disconnected);
         self.tell(id, Item::Expired);
         self.sessions.remove(&id);
@@ -226,10 +133,17 @@ impl Serves for ZooKeeper {
         std::mem::take(&mut self.told)
     }
 
-    fn breaks(&mut self, by: Process) -> bool {
-        let Some(id) = self.session_of(by) else { return false };
-        self.tell(id, Item::Disconnected);
-        self.connected(id);
-        true
+    fn breaks(&mut self, by: Process) {
+        if let Some(id) = self.session_of(by) {
+            self.tell(id, Item::Disconnected);
+            self.connected(id);
+        }
+    }
+
+    fn fails(&mut self) {
+        if let Some((path, _)) = self.tree.leaders() {
+            self.tree.write(0, Op::Delete { path, version: -1 }).expect("it is there");
+            self.fired();
+        }
     }
 }

@@ -20,27 +20,40 @@ impl Stage {
     /// then, whatever was under way when the first one was elected has come to its end.
     pub fn before_next(self, events: usize) -> Result<Stage, String> {
         let quiet = self.quiet()?;
-        let (late, elections) = (quiet.bench.believers().first().copied(), quiet.elections);
-        quiet.before(events, late, |stage| stage.elections > elections)
+        let late = quiet.leader();
+        quiet.before_next_but(late, events)
     }
 
     /// The same where the first one has resigned, and what it has asked for then has been carried out, but the answer is
     /// late; from a service with ordered connections, lost.
     pub fn before_heir(self, events: usize) -> Result<Stage, String> {
         let mut resigned = self.quiet()?;
-        let (late, elections) = (resigned.bench.believers().first().copied(), resigned.elections);
-        let first = late.expect("it leads");
+        let late = resigned.leader();
         // All that counts for none of the faults to come.
         resigned.faults += 2;
-        resigned.does(Move::Resigns(first))?;
-        let asked = resigned.asked.iter().position(|asked| asked.by.node == first);
+        resigned.does(Move::Resigns(late))?;
+        let asked = resigned.asked.iter().position(|asked| asked.by.node == late);
         resigned.does(Move::CarriedOut(asked.expect("it gives back what it holds")))?;
         if let Some(Little::ZooKeeper(_)) = resigned.service {
-            let process = Process { node: first, life: resigned.lives[first.index()] };
+            let process = Process { node: late, life: resigned.lives[late.index()] };
             resigned.does(Move::Breaks(process))?;
         }
         resigned.faults = 1;
-        resigned.before(events, late, |stage| stage.elections > elections)
+        resigned.before_next_but(late, events)
+    }
+
+    fn before_next_but(mut self, late: NodeId, events: usize) -> Result<Stage, String> {
+        for node in self.bench.nodes().filter(|node| *node != late) {
+            self.bench.network.cut(node, late, u64::MAX);
+        }
+        let elections = self.elections;
+        let mut next = self.before(events, Some(late), |stage| stage.elections > elections)?;
+        next.bench.network.mend(|_, _| true);
+        Ok(next)
+    }
+
+    fn leader(&self) -> NodeId {
+        self.bench.believers()[0]
     }
 
     fn quiet(self) -> Result<Stage, String> {
