@@ -1,6 +1,6 @@
 //! Every order of events, of two and three candidates and of what they ask of a service, within so many events and one
-//! fault. A process may take each input late; a request may be carried out late, and after its sender has given it up;
-//! a lease or a session may end as soon as it may.
+//! fault or resignation. A process may take each input late; a request may be carried out late, and after its sender has
+//! given it up; a lease or a session may end at any time from its earliest end on.
 
 mod services;
 mod stage;

@@ -112,10 +112,10 @@ impl Serves for ZooKeeper {
     }
 
     fn ends(&self) -> Vec<End> {
-        let end = |(which, session): (&i64, &Session)| End {
-            at: session.heard + session.timeout,
-            of: session.of,
-            which: which.unsigned_abs(),
+        let end = |(which, session): (&i64, &Session)| {
+            // One that its client has left carries nothing of that process's.
+            let of = if session.stream > 0 { session.of } else { Process { life: 0, ..session.of } };
+            End { at: session.heard + session.timeout, of, which: which.unsigned_abs() }
         };
         self.sessions.iter().map(end).collect()
     }
