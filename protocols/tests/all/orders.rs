@@ -1,241 +1,27 @@
 //! Every order of events, of two and three candidates and of what they ask of a service, within so many events and one
-//! fault. A process may take each input late; a request may be carried out late, and after its sender has given it up.
+//! fault or resignation. A process may take each input late; a request may be carried out late, and after its sender has
+//! given it up; a lease or a session may end at any time from its earliest end on.
 
 mod services;
+mod stage;
 
 use protocols::{
-    bench::{Bench, choice::Choice, event::Step},
-    bug::{Bug, Bugs},
+    bug::Bug,
     election::{
-        Protocol, Setup, bully, db_row, dynamodb_lock, k8s, kraft, lowest_id, lowest_id_phi, object_lease, raft_core,
-        redis_common, redis_fenced, redis_lease, redis_naive, ring_chang_roberts, ring_lelann, zab_fle,
+        Protocol, bully, consul, db_row, db_row_node_clock, dynamodb_lock, etcd, etcd_key, k8s, kafka_zk_controller,
+        kraft, lowest_id, lowest_id_phi, object_lease, pg_advisory, raft_core, redis_common, redis_fenced, redis_lease,
+        redis_naive, redis_sentinel, redlock, ring_chang_roberts, ring_lelann, stonith, zab_fle, zk_election,
+        zk_selector, zookeeper,
     },
-    elector::{self, AnyElector, ServiceInput, ServiceOutput},
-    payload::Opaque,
-    types::NodeId,
+    service::power::Manner,
+    types::SECOND,
 };
-use services::Little;
+use stage::{Apart, Move, Stage};
 use std::{
-    collections::{BTreeSet, HashMap},
-    hash::{DefaultHasher, Hash, Hasher},
+    collections::HashMap,
+    hash::{Hash, Hasher},
 };
-
-/// What has been asked of the service, and not been carried out yet.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Asked {
-    by: NodeId,
-    /// Of which of its sender's processes.
-    life: u32,
-    number: u64,
-    request: Opaque,
-    concurrent: bool,
-    /// It is on its way: it may be carried out whatever its sender does.
-    sent: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Move {
-    Happens(Choice),
-    CarriedOut(usize),
-    /// The same, and the answer arrives at once.
-    Answered(usize),
-    /// A fault: a request never arrives.
-    Lost(usize),
-    /// A fault: a message never arrives, or twice, or a process dies.
-    Mishap(Choice),
-}
-
-#[derive(Clone)]
-struct Stage {
-    bench: Bench,
-    service: Option<Little>,
-    asked: Vec<Asked>,
-    lives: Vec<u32>,
-    /// Of all leaders so far.
-    tokens: BTreeSet<u64>,
-    elections: usize,
-    faults: usize,
-    /// Whether two may believe at once, each with a token of its own.
-    by_tokens: bool,
-}
-
-impl Hash for Stage {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.bench.hash(state);
-        (&self.service, &self.asked, &self.lives, &self.tokens, self.elections, self.faults).hash(state);
-    }
-}
-
-impl Stage {
-    fn new(protocol: &'static Protocol, count: u16, bugs: &[&'static Bug], faults: usize) -> Stage {
-        let bugs = Bugs::new(bugs.iter().copied());
-        let make = move |setup: Setup| (protocol.elector)(Setup { bugs: bugs.clone(), ..setup });
-        let mut bench = Bench::new(count, protocol.default_timings(), 0, make);
-        // A write is an event of its own.
-        bench.disks.delay = Some(1..2);
-        let service = Little::of(protocol.service);
-        assert!(service.is_some() || protocol.service.is_none(), "{}: no such service here", protocol.name);
-        let lives = vec![0; count.into()];
-        let (asked, tokens, by_tokens) = (Vec::new(), BTreeSet::new(), protocol.name == kraft::PROTOCOL.name);
-        let mut stage = Stage { bench, service, asked, lives, tokens, elections: 0, faults, by_tokens };
-        for node in stage.bench.nodes() {
-            stage.does(Move::Happens(Choice::Start(node))).expect("nothing is wrong at the start");
-        }
-        stage
-    }
-
-    /// Where the first leader leads, if everything is in time from here on.
-    fn led(self) -> Result<Stage, String> {
-        self.before_led(0)
-    }
-
-    /// So many events before that.
-    fn before_led(self, events: usize) -> Result<Stage, String> {
-        let mut way = vec![self];
-        loop {
-            let last = &way[way.len() - 1];
-            if !last.bench.believers().is_empty() {
-                let place = way.len().saturating_sub(1 + events);
-                return Ok(way.swap_remove(place));
-            }
-            let what = match last.asked.iter().position(|asked| asked.sent) {
-                Some(place) => Move::Answered(place),
-                None => {
-                    let choices = last.bench.choices();
-                    let next = choices.into_iter().min_by_key(|choice| last.bench.due(*choice));
-                    Move::Happens(next.expect("a candidate has a timer"))
-                }
-            };
-            let mut next = last.clone();
-            next.does(what)?;
-            way.push(next);
-        }
-    }
-
-    /// Where all but the first have begun to stand, and what they have written is on disk.
-    fn stood(mut self) -> Result<Stage, String> {
-        for node in self.bench.nodes().skip(1) {
-            let before = self.bench.choices();
-            let timer = before.iter().find(|choice| matches!(choice, Choice::Fire(of, _) if *of == node));
-            self.does(Move::Happens(*timer.expect("a candidate has a timer")))?;
-            let written = |stage: &Stage| {
-                let arrives = |choice: &Choice| matches!(choice, Choice::Arrive(at, _) if *at <= stage.bench.now() + 1);
-                stage.bench.choices().into_iter().find(|choice| arrives(choice) && !before.contains(choice))
-            };
-            while let Some(written) = written(&self) {
-                self.does(Move::Happens(written))?;
-            }
-        }
-        Ok(self)
-    }
-
-    fn moves(&self) -> Vec<Move> {
-        let on_their_way = || self.asked.iter().enumerate().filter(|(_, asked)| asked.sent);
-        let happens = self.bench.choices().into_iter().map(Move::Happens);
-        let served = on_their_way().flat_map(|(place, _)| [Move::Answered(place), Move::CarriedOut(place)]);
-        let mut moves: Vec<Move> = happens.chain(served).collect();
-        if self.faults > 0 {
-            let mishaps = self.bench.mishaps().into_iter().filter(|choice| !matches!(choice, Choice::Start(_)));
-            moves.extend(mishaps.map(Move::Mishap));
-            moves.extend(on_their_way().map(|(place, _)| Move::Lost(place)));
-        }
-        // Who has crashed may start again, which is no fault.
-        let down = self.bench.nodes().filter(|node| !self.bench.seat(*node).is_up());
-        moves.extend(down.map(|node| Move::Happens(Choice::Start(node))));
-        moves
-    }
-
-    /// Makes it happen.
-    ///
-    /// # Errors
-    /// What must not be, in one sentence.
-    fn does(&mut self, what: Move) -> Result<(), String> {
-        match what {
-            Move::Happens(choice) | Move::Mishap(choice) => {
-                self.faults -= usize::from(matches!(what, Move::Mishap(_)));
-                match choice {
-                    Choice::Crash(node) => self.asked.retain(|asked| asked.by != node || asked.sent),
-                    Choice::Start(node) => self.lives[node.index()] += 1,
-                    _ => {}
-                }
-                let step = self.bench.choose(choice);
-                self.note(step)?;
-            }
-            Move::CarriedOut(place) | Move::Answered(place) => {
-                let Asked { by, life, number, request, .. } = self.asked.remove(place);
-                let service = self.service.as_mut().expect("it was asked");
-                let reply = Ok(service.take(self.bench.now(), &request));
-                if life == self.lives[by.index()] && self.bench.seat(by).requests().contains(&number) {
-                    let reply = elector::Input::Service(ServiceInput::Reply { number, reply });
-                    if let Move::Answered(_) = what {
-                        let step = self.bench.give(by, reply);
-                        self.note(step)?;
-                    } else {
-                        self.bench.give_at(self.bench.now(), by, reply);
-                    }
-                }
-            }
-            Move::Lost(place) => {
-                self.faults -= 1;
-                self.asked.remove(place);
-            }
-        }
-        self.check()
-    }
-
-    fn note(&mut self, step: Step<Box<AnyElector>>) -> Result<(), String> {
-        let Some(by) = step.node() else { return Ok(()) };
-        let life = self.lives[by.index()];
-        for output in step.outputs {
-            match output {
-                elector::Output::Service(ServiceOutput::Request { number, request, concurrent, .. }) => {
-                    self.asked.push(Asked { by, life, number, request, concurrent, sent: false });
-                }
-                elector::Output::Elected(leadership) => {
-                    self.elections += 1;
-                    if leadership.token == 0 {
-                        continue;
-                    }
-                    let (token, highest) = (leadership.token, self.tokens.last().copied().unwrap_or_default());
-                    let new = self.tokens.insert(token);
-                    if !new || self.service.is_some() && token < highest {
-                        return Err(format!("{by:?} leads with token {token} after {highest}"));
-                    }
-                }
-                _ => {}
-            }
-        }
-        // A request that waits for an earlier one is sent once that is answered or given up, unless it is given up itself.
-        let waits = self.bench.seat(by).requests();
-        self.asked.retain(|asked| asked.by != by || asked.sent || waits.contains(&asked.number));
-        for asked in self.asked.iter_mut().filter(|asked| asked.by == by && asked.life == life) {
-            asked.sent |= asked.concurrent || waits.first().is_none_or(|first| asked.number <= *first);
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if let Some(broken) = self.bench.broken() {
-            return Err(broken.to_owned());
-        }
-        let now = self.bench.now();
-        let believes = |node: &NodeId| {
-            let seat = self.bench.seat(*node);
-            seat.belief().is_some_and(|belief| belief.valid_until > seat.clock.shows(now))
-        };
-        let believers: Vec<NodeId> = self.bench.nodes().filter(believes).collect();
-        if believers.len() > 1 && !self.by_tokens {
-            return Err(format!("{believers:?} believe at once"));
-        }
-        if let (Some(node), Some(service)) = (believers.first(), &self.service) {
-            let (holder, name) = (service.holder(now), format!("n{}", node.0 + 1));
-            if holder != Some(&*name) {
-                return Err(format!("{name} believes, and {holder:?} holds the lease"));
-            }
-        }
-        Ok(())
-    }
-}
+use xxhash_rust::xxh3::xxh3_64;
 
 #[derive(Debug, Default)]
 struct Explored {
@@ -244,6 +30,25 @@ struct Explored {
     elections: usize,
     /// What must not be, and how it came to be.
     wrong: Option<(String, Vec<Move>)>,
+}
+
+/// Collects what a state is hashed by: a search hashes little else than states, and their many small parts together.
+struct Parts(Vec<u8>);
+
+impl Hasher for Parts {
+    fn write(&mut self, part: &[u8]) {
+        self.0.extend_from_slice(part);
+    }
+
+    fn finish(&self) -> u64 {
+        xxh3_64(&self.0)
+    }
+}
+
+fn digest(stage: &Stage) -> u64 {
+    let mut parts = Parts(Vec::with_capacity(4_096));
+    stage.hash(&mut parts);
+    parts.finish()
 }
 
 /// Depth first; a state is looked at again only if more moves are left than the last time.
@@ -259,9 +64,8 @@ fn explore(stage: &Stage, depth: usize) -> Explored {
                 explored.wrong.get_or_insert_with(|| (why, way.clone()));
                 return;
             }
-            let mut hasher = DefaultHasher::new();
-            next.hash(&mut hasher);
-            let known = seen.insert(hasher.finish(), left);
+            let state = digest(&next);
+            let known = seen.insert(state, left);
             if known.is_none() {
                 explored.states += 1;
                 explored.elections = explored.elections.max(next.elections);
@@ -269,7 +73,7 @@ fn explore(stage: &Stage, depth: usize) -> Explored {
             if known.is_none_or(|before| before < left) {
                 on(&next, left - 1, seen, way, explored);
             } else if let Some(before) = known {
-                seen.insert(hasher.finish(), before);
+                seen.insert(state, before);
             }
             way.pop();
         }
@@ -279,13 +83,21 @@ fn explore(stage: &Stage, depth: usize) -> Explored {
     explored
 }
 
-/// The fewest events after which something is wrong.
-fn shortest(stage: &Stage) -> Option<(String, Vec<Move>)> {
-    (1..=7).find_map(|depth| explore(stage, depth).wrong)
+/// The fewest events after which something is wrong: from where the first one leads, or the next one is about to.
+fn found(new: &Stage) -> Option<(String, Vec<Move>)> {
+    let mut ways = vec![new.clone().led()];
+    if new.has_service() {
+        ways.extend([new.clone().before_next(3), new.clone().before_heir(0)]);
+    }
+    let stages = match ways.into_iter().collect::<Result<Vec<Stage>, String>>() {
+        Err(why) => return Some((why, Vec::new())),
+        Ok(stages) => stages,
+    };
+    (1..=7).find_map(|depth| stages.iter().find_map(|stage| explore(stage, depth).wrong))
 }
 
-/// Two believe at once in none of them, or, in kraft, with one token. In those with a service, who believes has the lease.
-const SAFE: [&Protocol; 9] = [
+/// Two believe at once in none of them; in those with a service, who believes has the lease.
+const BY_BELIEFS: [&Protocol; 8] = [
     &redis_lease::PROTOCOL,
     &redis_fenced::PROTOCOL,
     &db_row::PROTOCOL,
@@ -294,57 +106,124 @@ const SAFE: [&Protocol; 9] = [
     &dynamodb_lock::PROTOCOL,
     &raft_core::PROTOCOL,
     &zab_fle::PROTOCOL,
-    &kraft::PROTOCOL,
+];
+
+/// The same of those with leases or sessions that end by the service's clock, and how many events with two and three
+/// candidates are searched from where one is about to lead.
+const BY_BELIEFS_IN_SESSIONS: [(&Protocol, usize, usize); 7] = [
+    (&etcd::from_sending::PROTOCOL, 5, 4),
+    (&zk_election::from_sending::PROTOCOL, 7, 5),
+    (&consul::from_sending::PROTOCOL, 5, 4),
+    (&pg_advisory::from_sending::PROTOCOL, 5, 4),
+    (&redlock::from_sending::PROTOCOL, 4, 3),
+    (&db_row_node_clock::PROTOCOL, 6, 4),
+    (&stonith::PROTOCOL, 6, 4),
+];
+
+/// Two may believe at once in all of them, each with a token of its own.
+const BY_TOKENS: [(&Protocol, usize, usize); 6] = [
+    (&etcd::PROTOCOL, 5, 4),
+    (&etcd_key::PROTOCOL, 4, 3),
+    (&zk_election::PROTOCOL, 7, 5),
+    (&zk_selector::PROTOCOL, 7, 5),
+    (&kafka_zk_controller::PROTOCOL, 7, 5),
+    (&consul::PROTOCOL, 5, 4),
 ];
 
 /// These cannot prevent it. (Neither can swim, which takes more than 12 events.)
-const UNSAFE: [&Protocol; 6] = [
-    &redis_naive::PROTOCOL,
-    &lowest_id::PROTOCOL,
-    &lowest_id_phi::PROTOCOL,
-    &bully::PROTOCOL,
-    &ring_lelann::PROTOCOL,
-    &ring_chang_roberts::PROTOCOL,
+const UNSAFE: [(&Protocol, Apart); 10] = [
+    (&redis_naive::PROTOCOL, Apart::Beliefs),
+    (&redis_sentinel::PROTOCOL, Apart::Beliefs),
+    (&pg_advisory::PROTOCOL, Apart::Beliefs),
+    (&pg_advisory::POOLED, Apart::Beliefs),
+    (&redlock::PROTOCOL, Apart::Stops),
+    (&lowest_id::PROTOCOL, Apart::Beliefs),
+    (&lowest_id_phi::PROTOCOL, Apart::Beliefs),
+    (&bully::PROTOCOL, Apart::Beliefs),
+    (&ring_lelann::PROTOCOL, Apart::Beliefs),
+    (&ring_chang_roberts::PROTOCOL, Apart::Beliefs),
 ];
 
-fn holds(protocol: &'static Protocol, count: u16, depth: usize) {
-    let new = || Stage::new(protocol, count, &[], 1);
-    // How many elections some order must have, or it shows nothing. Of those that elect by messages, two stand at once, and
-    // one of them is about to win.
-    let stages = match new().service {
-        Some(_) => vec![(Ok(new()), 1), (new().led(), if count == 2 { 2 } else { 1 })],
-        None => vec![(Ok(new()), 0), (new().led(), 1), (new().stood().and_then(|stood| stood.before_led(3)), 1)],
-    };
-    for (stage, elections) in stages {
-        let explored = explore(&stage.expect("nothing is wrong when all is in time"), depth);
-        println!("{}, {count} candidates, {depth} events: {explored:?}", protocol.name);
-        assert!(explored.wrong.is_none() && explored.states > 1_000 && explored.elections >= elections);
+/// How many elections some order must have, or it shows nothing.
+fn holds(protocol: &Protocol, what: &str, stage: Result<Stage, String>, depth: usize, elections: usize) {
+    let explored = explore(&stage.expect("nothing is wrong when all is in time"), depth);
+    println!("{}, {what}, {depth} events: {explored:?}", protocol.name);
+    assert!(explored.wrong.is_none() && explored.states > 1_000 && explored.elections >= elections);
+}
+
+fn never_at_once(protocol: &'static Protocol, apart: Apart, count: u16, depth: usize) {
+    let new = || Stage::new(protocol, apart, count, &[]);
+    // Of those that elect by messages, two stand at once, and one of them is about to win.
+    if new().has_service() {
+        holds(protocol, &format!("{count} start"), Ok(new()), depth, 1);
+        holds(protocol, &format!("1 of {count} leads"), new().led(), depth, if count == 2 { 2 } else { 1 });
+    } else {
+        holds(protocol, &format!("{count} start"), Ok(new()), depth, 0);
+        holds(protocol, &format!("1 of {count} leads"), new().led(), depth, 1);
+        holds(protocol, &format!("{count} stand"), new().stood().and_then(|stood| stood.before_led(3)), depth, 1);
+    }
+}
+
+/// From where the first one is about to lead, and from where the second one is while the first one is late.
+fn one_after_the_other(protocol: &'static Protocol, apart: Apart, count: u16, depth: usize) {
+    let new = || Stage::new(protocol, apart, count, &[]);
+    holds(protocol, &format!("1 of {count} is about to lead"), new().before_led(3), depth, 1);
+    holds(protocol, &format!("the next of {count} is about to lead"), new().before_next(3), depth, 2);
+    if new().has_service() {
+        holds(protocol, &format!("the heir of {count} is about to lead"), new().before_heir(3), depth, 2);
     }
 }
 
 #[test]
 fn no_order_of_events_lets_two_believe_at_once() {
-    for protocol in SAFE {
+    for protocol in BY_BELIEFS {
         // Two leaders of an object are seven events apart.
-        holds(protocol, 2, if protocol.name == object_lease::PROTOCOL.name { 7 } else { 6 });
-        holds(protocol, 3, 4);
+        never_at_once(protocol, Apart::Beliefs, 2, if protocol.name == object_lease::PROTOCOL.name { 7 } else { 6 });
+        never_at_once(protocol, Apart::Beliefs, 3, 4);
+    }
+    never_at_once(&kraft::PROTOCOL, Apart::Tokens, 2, 6);
+    never_at_once(&kraft::PROTOCOL, Apart::Tokens, 3, 4);
+}
+
+#[test]
+fn no_order_of_events_lets_two_believe_at_once_whose_sessions_end() {
+    for (protocol, two, three) in BY_BELIEFS_IN_SESSIONS {
+        one_after_the_other(protocol, Apart::Beliefs, 2, two);
+        one_after_the_other(protocol, Apart::Beliefs, 3, three);
+    }
+}
+
+#[test]
+fn no_order_of_events_gives_a_token_twice_or_to_whom_it_was_not_granted() {
+    for (protocol, two, three) in BY_TOKENS {
+        one_after_the_other(protocol, Apart::Tokens, 2, two);
+        one_after_the_other(protocol, Apart::Tokens, 3, three);
     }
 }
 
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn no_order_of_more_events_lets_two_believe_at_once() {
-    for protocol in SAFE {
-        holds(protocol, 2, 7);
-        holds(protocol, 3, 5);
+    for protocol in BY_BELIEFS {
+        never_at_once(protocol, Apart::Beliefs, 2, 7);
+        never_at_once(protocol, Apart::Beliefs, 3, 5);
+    }
+    never_at_once(&kraft::PROTOCOL, Apart::Tokens, 2, 7);
+    never_at_once(&kraft::PROTOCOL, Apart::Tokens, 3, 5);
+    for (protocol, two, three) in BY_BELIEFS_IN_SESSIONS {
+        one_after_the_other(protocol, Apart::Beliefs, 2, two + 1);
+        one_after_the_other(protocol, Apart::Beliefs, 3, three + 1);
+    }
+    for (protocol, two, three) in BY_TOKENS {
+        one_after_the_other(protocol, Apart::Tokens, 2, two + 1);
+        one_after_the_other(protocol, Apart::Tokens, 3, three + 1);
     }
 }
 
 #[test]
 fn where_two_can_believe_at_once_some_order_of_events_shows_it() {
-    for protocol in UNSAFE {
-        let led = Stage::new(protocol, 2, &[], 1).led().expect("nothing is wrong when all is in time");
-        let wrong = shortest(&led);
+    for (protocol, apart) in UNSAFE {
+        let wrong = found(&Stage::new(protocol, apart, 2, &[]));
         println!("{}: {wrong:?}", protocol.name);
         assert!(wrong.is_some(), "{}", protocol.name);
     }
@@ -352,21 +231,28 @@ fn where_two_can_believe_at_once_some_order_of_events_shows_it() {
 
 #[test]
 fn known_bugs_are_found_by_some_order_of_events() {
-    let bugs: [(&'static Protocol, &'static Bug); 6] = [
-        (&redis_lease::PROTOCOL, &redis_lease::BELIEF_FROM_ANSWER),
-        (&redis_lease::PROTOCOL, &redis_common::VALUE_BY_NAME),
-        (&redis_fenced::PROTOCOL, &redis_common::MIXED_LOCKS),
-        (&k8s::PROTOCOL, &k8s::NO_REQUEST_TIMEOUT),
-        (&k8s::PROTOCOL, &k8s::LEADS_BEFORE_UPDATE),
-        (&k8s::PROTOCOL, &k8s::ONE_IDENTITY_TWICE),
+    let bugs: [(&'static Protocol, Apart, &'static Bug); 13] = [
+        (&redis_lease::PROTOCOL, Apart::Beliefs, &redis_lease::BELIEF_FROM_ANSWER),
+        (&redis_lease::PROTOCOL, Apart::Beliefs, &redis_common::VALUE_BY_NAME),
+        (&redis_fenced::PROTOCOL, Apart::Beliefs, &redis_common::MIXED_LOCKS),
+        (&redlock::from_sending::PROTOCOL, Apart::Beliefs, &redis_common::FORGOTTEN_ON_RESTART),
+        (&k8s::PROTOCOL, Apart::Beliefs, &k8s::NO_REQUEST_TIMEOUT),
+        (&k8s::PROTOCOL, Apart::Beliefs, &k8s::LEADS_BEFORE_UPDATE),
+        (&k8s::PROTOCOL, Apart::Beliefs, &k8s::ONE_IDENTITY_TWICE),
+        (&etcd::PROTOCOL, Apart::Tokens, &etcd::WAITER_NOT_READ_AGAIN),
+        (&etcd_key::PROTOCOL, Apart::Tokens, &etcd::RELEASE_BY_NAME),
+        (&zk_election::PROTOCOL, Apart::Tokens, &zookeeper::REGAINS),
+        (&zk_election::PROTOCOL, Apart::Tokens, &zookeeper::KEEPS_FLAG),
+        (&kafka_zk_controller::PROTOCOL, Apart::Tokens, &kafka_zk_controller::MOVED_UNCHECKED),
+        (&consul::PROTOCOL, Apart::Tokens, &consul::LOCK_INDEX),
     ];
-    for (protocol, bug) in bugs {
-        let stage = Stage::new(protocol, 2, &[bug], 1).led();
-        let wrong = match stage {
-            Err(why) => Some((why, Vec::new())),
-            Ok(stage) => shortest(&stage),
-        };
+    for (protocol, apart, bug) in bugs {
+        let wrong = found(&Stage::new(protocol, apart, 2, &[bug]));
         println!("{}: {wrong:?}", bug.id);
         assert!(wrong.is_some(), "{}", bug.id);
     }
+    let new = Stage::new(&stonith::PROTOCOL, Apart::Beliefs, 2, &[&stonith::ACCEPTED_IS_STOPPED]);
+    let wrong = new.with_device(Manner::Cloud { stopping: SECOND, throttle: 0 }).before_next(0).err();
+    println!("stonith-accepted-is-stopped: {wrong:?}");
+    assert!(wrong.is_some());
 }
