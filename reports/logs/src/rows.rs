@@ -125,7 +125,8 @@ pub fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
         let Some(list) = fields.get(outer) else { continue };
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
         let one = |item: &Value| {
-            if within.is_empty() { item.as_object().cloned() } else { item.get(within)?.as_object().cloned() }
+            let item = if within.is_empty() { item } else { item.get(within)? };
+            item.as_object().cloned().map(unwrapped)
         };
         if let Some(records) = all.iter().map(one).collect::<Option<Vec<_>>>() {
             return records;

@@ -179,3 +179,18 @@ fn a_file_of_each_day_is_of_one_node() {
     let (_, report) = check("days", &files(&logs), &options);
     assert!(report.contains("billing (generation 2)"), "{report}");
 }
+
+#[test]
+fn records_within_a_list_are_unwrapped_too() {
+    let record = |at: u64, node: &str, token: u64| {
+        let line =
+            format!("{{\"t_us\":{at},\"node\":\"{node}\",\"token\":{token},\"resource\":\"r\",\"verdict\":\"ok\"}}");
+        serde_json::json!({ "logStreamName": "s", "timestamp": at, "message": line, "ingestionTime": at, "eventId": "e" })
+    };
+    let events = [record(1, "a", 7), record(2, "a", 7), record(3, "b", 8), record(4, "b", 8), record(5, "a", 7)];
+    let list =
+        |count: usize| serde_json::to_string_pretty(&serde_json::json!({ "events": events[..count] })).expect("JSON");
+    let options = ["--ignore", "logStreamName,eventId"];
+    is(0, "PASS", ("events-good", &[("c.json", &list(4))], &options));
+    is(1, "token 7", ("events-bad", &[("c.json", &list(5))], &options));
+}
