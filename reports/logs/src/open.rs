@@ -151,7 +151,8 @@ impl Options {
         let unit = match header {
             Some(_) => Some(Unit::Us),
             None => guess::survey(&mut surveyed, &translation, self).map_err(|wrong| match known {
-                Some(preset) if reading.is_empty() => wrong.or_preset(preset.name),
+                // What is wrong with one line comes first.
+                Some(preset) if reading.is_empty() && wrong.line.is_none() => wrong.or_preset(preset.name),
                 _ => wrong,
             })?,
         };
