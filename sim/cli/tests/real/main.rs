@@ -10,6 +10,7 @@ mod common;
 mod containers;
 mod drill_faults;
 mod drill_services;
+mod drill_wire;
 mod drills;
 mod full_disk;
 mod hostile;

@@ -1,6 +1,7 @@
 //! Plays a drill's plan, and notes what happens.
 
 mod clocks;
+mod links;
 mod run;
 mod service;
 
@@ -185,16 +186,8 @@ impl Run<'_> {
             }
             Scenario::GcPause => return self.held(leader, plan.nth, on(), true).await,
             Scenario::LateWrite => return self.held(leader, plan.nth, on(), false).await,
-            Scenario::IsolateLeader => {
-                let fault = self.isolation(on());
-                let index = self.begin(&fault, Phase::Begin, &[leader]);
-                self.stage.cut_off(leader, true);
-                let replaced = self.replaced(leader).await?;
-                self.wait(OVERLAP).await?;
-                self.stage.cut_off(leader, false);
-                self.end(index, &fault, &[leader]);
-                replaced
-            }
+            Scenario::IsolateLeader => self.isolated(leader, on()).await?,
+            Scenario::LateAnswer => self.answers_late(leader, on()).await?,
             Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
             Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
             Scenario::ServiceLeaderIsolated => return Ok(Struck::unless(self.service_leader_is_isolated().await?)),
@@ -219,10 +212,6 @@ impl Run<'_> {
         Ok(replaced)
     }
 
-    fn isolation(&self, on: Who) -> Fault {
-        Fault::Partition { from: vec![on], to: vec![Who::Service], one_way: false, for_ms: None }
-    }
-
     /// The leader has been stopped; it goes on once another one has written.
     async fn paused(&mut self, leader: usize, on: Who) -> Result<bool, Failed> {
         let fault = Fault::Pause { node: on, for_ms: 0.0 };
@@ -243,7 +232,7 @@ impl Run<'_> {
             return Ok(Struck { held: Some(Held::NoWrite), ..Struck::default() });
         }
         let wire = Fault::Partition { from: vec![on.clone()], to: vec![Who::Store], one_way: true, for_ms: None };
-        let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
+        let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { links::isolation(on) };
         let on_wire = self.begin(&wire, Phase::Begin, &[leader]);
         match stopped {
             true => self.stop(leader).await?,

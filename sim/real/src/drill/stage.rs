@@ -1,11 +1,12 @@
 //! Everything that runs while a drill is played: the service, the store, the members, and a proxy on each of their links.
 
+mod values;
+
 use super::{
     audit::{self, Told, redis::Scripts},
     clock::{self, Clock, Unnoticed},
     container::Engine,
     file::{File, Server, Store},
-    fill::Values,
     kept::{Followed, Kept, Line, Listener, Recipe},
     scenario::Scenario,
     servers::{self, Service, Started},
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     error::Failed,
     process::free_address,
-    proxy::{Answer, Line as Network, Proxy, Tap},
+    proxy::{Answer, Direction, Line as Network, Proxy, Tap},
 };
 use std::{
     collections::BTreeMap,
@@ -170,7 +171,7 @@ impl Stage {
         fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
         let port = free_address()?.port();
         let through: Vec<SocketAddr> = service.iter().map(|proxy| proxy.address).collect();
-        let mut values = values(file, (&through, store.as_ref().map(|proxy| proxy.address)));
+        let mut values = values::values(file, (&through, store.as_ref().map(|proxy| proxy.address)));
         values.set("node", &name);
         values.set("number", index + 1);
         values.set("data", data.display());
@@ -241,10 +242,20 @@ impl Stage {
 
     /// Blocks, or opens, both directions between a member and every member of the service.
     pub fn cut_off(&self, index: usize, on: bool) {
-        let proxies = self.members[index].service.iter();
-        for direction in proxies.flat_map(|proxy| [&proxy.forward, &proxy.backward]) {
-            direction
-                .send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
+        self.block_requests(index, on);
+        self.members[index].service.iter().for_each(|proxy| block(&proxy.backward, on));
+    }
+
+    /// Blocks, or opens, what a member sends to the service; answers still come.
+    pub fn block_requests(&self, index: usize, on: bool) {
+        self.members[index].service.iter().for_each(|proxy| block(&proxy.forward, on));
+    }
+
+    /// What the service sends to a member takes so much longer.
+    pub fn delay_answers(&self, index: usize, extra: Duration) {
+        let extra_us = u64::try_from(extra.as_micros()).unwrap_or(u64::MAX);
+        for proxy in &self.members[index].service {
+            proxy.backward.send_modify(|gate| gate.extra_us = extra_us);
         }
     }
 
@@ -305,6 +316,10 @@ impl Member {
     }
 }
 
+fn block(direction: &Direction, on: bool) {
+    direction.send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
+}
+
 /// Begins the audit of the store. Returns the store's address; `None` if the store is each member's own.
 async fn watch(
     store: &Store,
@@ -355,41 +370,4 @@ async fn watch(
 /// leases.
 fn gives_up_after(file: &File) -> Option<Duration> {
     file.service.filter(|given| given.server == Server::Postgres).map(|_| file.fleet.lease)
-}
-
-/// What the names in braces stand for.
-fn values(file: &File, (service, store): (&[SocketAddr], Option<SocketAddr>)) -> Values {
-    let mut values = Values::default();
-    values.set("dir", file.folder.display());
-    let mut server = |name: &str, server: Option<Server>, address: SocketAddr| {
-        values.set(&format!("{name}.host"), address.ip());
-        values.set(&format!("{name}.port"), address.port());
-        match server {
-            Some(Server::Postgres) => {
-                values.set(name, format!("postgresql://{}@{address}/postgres", audit::postgres::USER));
-            }
-            _ => values.set(name, address),
-        }
-    };
-    let names = file.service.map(|given| ["service", given.server.name()].map(|name| (name, given.server)));
-    for (name, kind) in names.into_iter().flatten() {
-        match service {
-            [only] => server(name, Some(kind), *only),
-            several => {
-                (1..).zip(several).for_each(|(nth, address)| server(&format!("{name}.{nth}"), Some(kind), *address))
-            }
-        }
-    }
-    let kind = file.store.server();
-    if let Some(store) = store {
-        server("store", kind, store);
-        if file.service.is_none_or(|given| Some(given.server) != kind) {
-            server(file.store.name(), kind, store);
-        }
-    }
-    if service.len() > 1 {
-        let all = service.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",");
-        names.iter().flatten().for_each(|(name, _)| values.set(name, &all));
-    }
-    values
 }
