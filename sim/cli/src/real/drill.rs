@@ -124,6 +124,9 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
     let only = |patterns: &[String]| Messages::new(None, patterns, &[]).map_err(|why| wrong(&why));
     let (pauses, ready) = (only(&words.pause_at)?, only(&words.ready)?);
+    let started = file.fleet.ready.as_ref().map_or(&[][..], |ready| ready.texts());
+    let started = Messages::new(None, started, &[]);
+    let started = started.map_err(|why| Stop::usage(format!("`[fleet] ready`: {why}")))?;
     let accepted = Messages::new(None, file.accepted(), &[]);
     let accepted = accepted.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
     let leads = move |member: &str, line: &str| {
@@ -142,7 +145,12 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     };
     Ok(Box::new(move |member, line| {
         let has = |patterns: &Messages, said| patterns.of(line).map(|_| said);
-        let said = [has(&accepted, Said::Accepted), has(&ready, Said::Ready), has(&pauses, Said::Pause)];
+        let said = [
+            has(&started, Said::Started),
+            has(&accepted, Said::Accepted),
+            has(&ready, Said::Ready),
+            has(&pauses, Said::Pause),
+        ];
         leads(member, line).into_iter().chain(said.into_iter().flatten()).collect()
     }))
 }

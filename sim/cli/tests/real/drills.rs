@@ -176,19 +176,65 @@ fn stores_of_the_members_own_are_judged_by_their_logs_once_all_are_ready() {
     assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
     let (code, said) = drilled(folder.write("one.toml", OWN_STORES.replace("LEADS", "n1")).as_ref(), "steady", &folder);
     assert_eq!(code, Some(0), "{said}");
-    let run = folder.path().join("drill/steady/0");
-    let number = |file: &str, name: &str| {
-        let text = fs::read_to_string(run.join(file)).expect("a file of the run");
-        let (_, after) = text.rsplit_once(&format!("\"{name}\":")).expect("a field");
-        after.trim().chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u64>().expect("a number")
-    };
     // They are started again after a second, and say so after four; then the leader is watched for a lease, and everybody for four
     // seconds. Otherwise the fault would have come after what the plan says.
-    let (lasted, works) = (number("history.jsonl", "t_us") / 1_000, number("plan.json", "works_ms"));
+    let (lasted, works) =
+        (in_steady(&folder, "history.jsonl", "t_us") / 1_000, in_steady(&folder, "plan.json", "works_ms"));
     assert!(works < 4_000 && lasted >= 5_000 + 1_000 + 4_000, "{lasted} ms, of which {works} before the fault");
     let ends = OWN_STORES.replace("LEADS", "n1").replace("; sleep 600\"]", "\"]");
     let (code, said) = drilled(folder.write("ends.toml", ends).as_ref(), "steady", &folder);
     assert!(code == Some(2) && said.contains("the client of n1 has ended"), "{code:?}\n{said}");
+}
+
+/// The last number of that name in a file of the run.
+fn in_steady(folder: &Folder, file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(folder.path().join("drill/steady/0").join(file)).expect("a file of the run");
+    let (_, after) = text.rsplit_once(&format!("\"{name}\":")).expect("a field");
+    after.trim().chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+}
+
+/// The first one leads at once; the last one listens after four seconds, and is well, and says so, after six.
+const STARTS_LATE: &str = r#"
+import http.client, http.server, threading, time
+start = time.monotonic()
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(204 if time.monotonic() > start + wait + 2 else 503)
+        self.end_headers()
+def lead():
+    print("leads", flush=True)
+    while True:
+        store = http.client.HTTPConnection("{store}")
+        store.request("POST", "/")
+        store.getresponse()
+        time.sleep(0.1)
+if {number} == 1: threading.Thread(target=lead).start()
+wait = 4 if {number} == 3 else -2
+time.sleep(max(wait, 0))
+server = http.server.HTTPServer(("127.0.0.1", {port}), Health)
+threading.Thread(target=server.serve_forever).start()
+time.sleep(max(start + wait + 2 - time.monotonic(), 0))
+print("well", flush=True)
+"#;
+
+#[test]
+fn nothing_is_done_to_the_leader_before_all_members_have_started() {
+    if servers::find("python3", "python3", "the drill of a fleet that starts slowly").is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    for (ready, after_ms) in [("{ port = true }", 4_000), ("{ http = \"/healthz\" }", 6_000), ("\"well\"", 6_000)] {
+        let file = format!(
+            "[fleet]\ncommand = [\"python3\", \"-S\", \"-c\", '''{STARTS_LATE}''']\nlease = \"1s\"\nready = {ready}\n\
+             [store]\nhttp = {{}}\n[log]\nelected = \"leads\"\ndeposed = []\n"
+        );
+        let (code, said) = drilled(folder.write("fleet.toml", file).as_ref(), "steady", &folder);
+        assert_eq!(code, Some(0), "{ready}: {said}");
+        let (lasted, works) =
+            (in_steady(&folder, "history.jsonl", "t_us") / 1_000, in_steady(&folder, "plan.json", "works_ms"));
+        // The leader works for what the plan says, and is watched for a lease and four seconds.
+        assert!(lasted >= after_ms + works + 5_000, "{ready}: {lasted} ms, of which {works} before the fault");
+    }
 }
 
 fn python(what: &str) -> Option<PathBuf> {

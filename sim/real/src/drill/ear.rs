@@ -11,6 +11,8 @@ pub enum Said {
     Pause,
     /// A write has taken effect in its own store.
     Accepted,
+    /// It has started.
+    Started,
     /// It can take over.
     Ready,
 }

@@ -138,10 +138,15 @@ impl Run<'_> {
         Ok(struck)
     }
 
-    /// A member that neither leads nor has said that it can take over, if the file says how members say so.
-    fn unready(&self) -> Option<usize> {
+    /// A member that has not started, or that neither leads nor has said that it can take over, if the file says by what that is
+    /// known; and where it does.
+    fn unready(&self) -> Option<(usize, &'static str)> {
+        let starts = self.file.fleet.ready.is_some();
+        let starting = (0..self.ready.len()).find(|member| starts && !self.stage.members[*member].ready.is_set());
         let says = !self.file.log.ready.is_empty();
-        (0..self.ready.len()).find(|member| says && !self.ready[*member] && !self.leaders.contains(member))
+        let waits = |member: &usize| says && !self.ready[*member] && !self.leaders.contains(member);
+        let waiting = || (0..self.ready.len()).find(waits).map(|member| (member, "cannot take over, by `[log] ready`"));
+        starting.map(|member| (member, "is not ready, by `[fleet] ready`")).or_else(waiting)
     }
 
     /// Whether members write, and none has said that it leads, for a while.
@@ -297,6 +302,7 @@ impl Run<'_> {
             _ => None,
         });
         let resource = self.file.store.resource();
+        let late = self.unready();
         let why = match (led, writer) {
             (_, None) if self.unjudged.is_some() => {
                 let command = self.unjudged.as_deref().unwrap_or_default();
@@ -309,15 +315,14 @@ impl Run<'_> {
                 "a member writes, but has not said that it leads: compare `[log] elected` with its output".to_owned()
             }
             (None, None) => "no member has said that it leads, by `[log]`".to_owned(),
-            (Some(leader), _) if self.rows[leader] > 0 => match self.unready() {
-                Some(late) => {
-                    format!("{} has not said that it can take over, by `[log] ready`", self.stage.members[late].name)
-                }
+            (Some(leader), _) if self.rows[leader] > 0 => match late {
+                Some((late, why)) => format!("{} {why}", self.stage.members[late].name),
                 None => "no member leads any more, by `[log]`".to_owned(),
             },
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
-        let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();
+        let whose = late.map(|(late, _)| late).or(writer.flatten()).or(led).unwrap_or(0);
+        let log = self.stage.members[whose].log();
         let ends = match last_lines(log, 8) {
             none if none.is_empty() => "has nothing".to_owned(),
             lines => format!("ends with\n{lines}"),

@@ -1,12 +1,13 @@
 //! Everything that runs while a drill is played: the service, the store, the members, and a proxy on each of their links.
 
+mod ready;
 mod values;
 
 use super::{
     audit::{self, Told, redis::Scripts},
     clock::{self, Clock, Unnoticed},
     container::Engine,
-    file::{File, Server, Store},
+    file::{File, Ready, Server, Store},
     kept::{Followed, Kept, Line, Listener, Recipe},
     scenario::Scenario,
     servers::{self, Service, Started},
@@ -67,6 +68,10 @@ pub struct Member {
     pub port: u16,
     recipe: Recipe,
     process: Option<Kept>,
+    /// Whether the process is ready, by `[fleet] ready`.
+    pub ready: ready::Found,
+    /// What is asked at its port for that, if anything.
+    asked: Option<Ready>,
     /// Where it writes its log, if that is not its output.
     log: Option<Followed>,
     /// Its own, if that is to be moved.
@@ -190,7 +195,8 @@ impl Stage {
         }
         let written = file.log.file.as_ref().map(|log| file.folder.join(values.fill(log)));
         let log = written.map(|path| Followed::start(path, self.listener(index)));
-        Ok(Member { name, port, recipe, process: None, log, clock: None, service, _store: store })
+        let (ready, asked) = (ready::Found::default(), file.fleet.ready.clone().filter(Ready::asks));
+        Ok(Member { name, port, recipe, process: None, ready, asked, log, clock: None, service, _store: store })
     }
 
     /// Finds a member's writes, and remembers its connections to the store.
@@ -231,6 +237,11 @@ impl Stage {
         let member = &mut self.members[index];
         // If its log is a file, what else it says is kept and not listened to.
         member.process = Some(member.recipe.start(member.log.is_none().then_some(listener))?);
+        member.ready = ready::Found::default();
+        if let Some(asked) = &member.asked {
+            let at = SocketAddr::from(([127, 0, 0, 1], member.port));
+            tokio::spawn(ready::ask(asked.clone(), at, member.ready.clone()));
+        }
         Ok(())
     }
 

@@ -28,6 +28,7 @@ pub struct RawFleet {
     pub setup: Option<Words>,
     pub lease: Option<String>,
     pub within: Option<String>,
+    pub ready: Option<toml::Value>,
 }
 
 /// A command: a line, or its words.

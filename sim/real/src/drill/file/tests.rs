@@ -91,6 +91,22 @@ fn a_store_may_be_each_member_s_own() {
 }
 
 #[test]
+fn a_member_may_be_ready_by_a_text_its_port_or_an_answer() {
+    let text = |ready: &str| format!("{FLEET}ready = {ready}\n{REST}").replace("'a b'", "{port}");
+    let ready = |ready: &str| read(&text(ready)).expect("a good file").fleet.ready.expect("it says so");
+    assert_eq!(ready("\"listening on\""), Ready::Says(vec!["listening on".to_owned()]));
+    assert_eq!(ready("[\"up\", \"well\"]").texts(), ["up", "well"]);
+    assert_eq!(ready("{ port = true }"), Ready::Listens);
+    assert_eq!(ready("{ http = \"/healthz\" }"), Ready::Answers("/healthz".to_owned()));
+    for wrong in ["[]", "3", "{ port = 80 }", "{ port = false }", "{ http = \"healthz\" }", "{ tcp = true }"] {
+        let why = read(&text(wrong)).expect_err("a wrong file");
+        assert!(why.contains(", { port = true }, or { http = \"/PATH\" }") && !why.contains('\n'), "{why}");
+    }
+    let why = read(&text("{ port = true }").replace("{port}", "8080")).expect_err("nobody is told the port");
+    assert_eq!(why, "`[fleet] ready` asks at {port}, which is not in `command` or `env`");
+}
+
+#[test]
 fn what_is_wrong_is_said_in_a_sentence() {
     let with = |from: &str, to: &str| {
         let text = format!("{FLEET}{REST}");
