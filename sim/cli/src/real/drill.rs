@@ -127,8 +127,11 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     let started = file.fleet.ready.as_ref().map_or(&[][..], |ready| ready.texts());
     let started = Messages::new(None, started, &[]);
     let started = started.map_err(|why| Stop::usage(format!("`[fleet] ready`: {why}")))?;
-    let accepted = Messages::new(None, file.accepted(), &[]);
-    let accepted = accepted.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
+    let [accepted, refused] = file.decided();
+    let decided = Messages::new(None, accepted, refused);
+    let decided = decided.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
+    let decided =
+        move |line: &str| Some(if decided.of(line)?.says == Says::Elected { Said::Accepted } else { Said::Refused });
     let leads = move |member: &str, line: &str| {
         let message = messages.of(line)?;
         let field =
@@ -145,12 +148,7 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     };
     Ok(Box::new(move |member, line| {
         let has = |patterns: &Messages, said| patterns.of(line).map(|_| said);
-        let said = [
-            has(&started, Said::Started),
-            has(&accepted, Said::Accepted),
-            has(&ready, Said::Ready),
-            has(&pauses, Said::Pause),
-        ];
+        let said = [has(&started, Said::Started), decided(line), has(&ready, Said::Ready), has(&pauses, Said::Pause)];
         leads(member, line).into_iter().chain(said.into_iter().flatten()).collect()
     }))
 }

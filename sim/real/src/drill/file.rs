@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-pub use store::Store;
+pub use store::{Link, Store};
 
 /// The most members: each has a process, and two proxies.
 const MEMBERS_MAX: u16 = 9;
@@ -131,11 +131,11 @@ impl File {
         Ok(file)
     }
 
-    /// What a member says once a write has taken effect in its own store; empty if the store is the drill's, or a server.
-    pub fn accepted(&self) -> &[String] {
+    /// What a member says once a write has taken effect, and once one was refused; empty if the store itself is watched.
+    pub fn decided(&self) -> [&[String]; 2] {
         match &self.store {
-            Store::Own { accepted } => accepted,
-            _ => &[],
+            Store::Own { accepted, refused, .. } => [accepted, refused],
+            _ => [&[], &[]],
         }
     }
 
@@ -152,8 +152,9 @@ impl File {
     /// The names in braces that its texts may use.
     fn names(&self) -> Vec<String> {
         let own = ["node", "number", "port", "dir", "tools", "data"].map(str::to_owned);
-        let store = ["store", self.store.name()].map(str::to_owned);
-        let store = store.into_iter().filter(|_| !matches!(self.store, Store::Own { .. }));
+        let is_known = !matches!(self.store, Store::Own { .. });
+        let store = (!self.store.is_a_member_s_own()).then(|| "store".to_owned());
+        let store = store.into_iter().chain(is_known.then(|| self.store.name().to_owned()));
         let service =
             self.service.iter().flat_map(|service| ["service", service.server.name()].map(|name| (name, service)));
         let all = service.flat_map(|(name, service)| {

@@ -1,6 +1,6 @@
 //! What is done to a fleet, and when.
 
-use super::file::{File, Store};
+use super::file::File;
 use rand_core::RngCore;
 use scenarios::{
     streams,
@@ -137,8 +137,8 @@ impl Scenario {
             (Scenario::ClockStep | Scenario::ClockSkew, _) if file.fleet.image.is_some() => Some(
                 "clocks are moved by a library that is compiled here, which an image's programs may not be able to load",
             ),
-            (Scenario::GcPause | Scenario::LateWrite, _) if matches!(file.store, Store::Own { .. }) => {
-                Some("members write to stores of their own, so no write of theirs is on a wire of the drill's")
+            (Scenario::GcPause | Scenario::LateWrite, _) if file.store.is_a_member_s_own() => {
+                Some("`[store] log` has no `address` and `write`, so no write is on a wire of the drill's")
             }
             (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {

@@ -7,7 +7,7 @@ use super::{
     audit::{self, Told, redis::Scripts},
     clock::{self, Clock, Unnoticed},
     container::Engine,
-    file::{File, Ready, Server, Store},
+    file::{File, Link, Ready, Server, Store},
     kept::{Followed, Kept, Line, Listener, Recipe},
     scenario::Scenario,
     servers::{self, Service, Started},
@@ -26,9 +26,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::{
-    mpsc::{self, UnboundedReceiver, UnboundedSender},
-    oneshot,
+use tokio::{
+    net::TcpStream,
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
 };
 
 /// How long a member may take to end when the drill is over.
@@ -373,7 +376,13 @@ async fn watch(
             tokio::spawn(own.serve(rows));
             Ok(Some(address))
         }
-        Store::Own { .. } => Ok(None),
+        Store::Own { link: None, .. } => Ok(None),
+        Store::Own { link: Some(Link { address, .. }), .. } => match TcpStream::connect(address).await {
+            Ok(_) => Ok(Some(*address)),
+            Err(why) => {
+                Err(Failed::Unplayable(format!("nothing listens at {address}, the address of `[store] log`: {why}")))
+            }
+        },
     }
 }
 

@@ -72,6 +72,9 @@ pub struct RawHttp {
 #[serde(deny_unknown_fields)]
 pub struct RawOwn {
     pub accepted: Several,
+    pub refused: Option<Several>,
+    pub address: Option<String>,
+    pub write: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// A store that runs, and whose protocol the drill does not know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    pub address: SocketAddr,
+    /// Bytes that a member sends there and that have this text are a write.
+    pub write: String,
+}
+
 /// What the leader writes to, and how it is known what was accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Store {
@@ -25,8 +33,13 @@ pub enum Store {
     Redis { address: Option<SocketAddr>, prefix: String },
     /// A store of the drill's own, by HTTP: `POST /resource?token=7`.
     Http { fence: bool },
-    /// Each member's own, say its database: a line of its log says that a write has taken effect there.
-    Own { accepted: Vec<String> },
+    /// One that the drill does not know: each member's log says what it has accepted and refused.
+    Own {
+        accepted: Vec<String>,
+        refused: Vec<String>,
+        /// `None` if it is each member's own, say its database.
+        link: Option<Link>,
+    },
 }
 
 impl Store {
@@ -48,11 +61,17 @@ impl Store {
         }
     }
 
-    pub const fn address(&self) -> Option<SocketAddr> {
+    pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Store::Postgres { address, .. } | Store::Redis { address, .. } => *address,
-            Store::Http { .. } | Store::Own { .. } => None,
+            Store::Own { link, .. } => link.as_ref().map(|link| link.address),
+            Store::Http { .. } => None,
         }
+    }
+
+    /// Whether it is each member's own: then no link to it is the drill's.
+    pub const fn is_a_member_s_own(&self) -> bool {
+        matches!(self, Store::Own { link: None, .. })
     }
 
     /// What the leader's writes go to.
@@ -89,17 +108,27 @@ pub fn read(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, 
             let RawHttp { fence } = value.try_into().map_err(wrong)?;
             Store::Http { fence }
         }
-        "log" => {
-            let RawOwn { accepted } = value.try_into().map_err(wrong)?;
-            let accepted = Several::all(Some(accepted));
-            if accepted.is_empty() {
-                let why = "`[store] log`: `accepted` is what a member says once a write has taken effect";
-                return Err(Wrong(why.to_owned()));
-            }
-            Store::Own { accepted }
-        }
+        "log" => own(value.try_into().map_err(wrong)?).map_err(|why| Wrong(format!("`[store] log`: {why}")))?,
         other => {
             return Err(Wrong(format!("there is no store `{other}`; there are postgres, redis, http and log")));
         }
     })
+}
+
+fn own(raw: RawOwn) -> Result<Store, Wrong> {
+    let wrong = |why: &str| Err(Wrong(why.to_owned()));
+    let (accepted, refused) = (Several::all(Some(raw.accepted)), Several::all(raw.refused));
+    if accepted.is_empty() {
+        return wrong("`accepted` is what a member says once a write has taken effect");
+    }
+    let link = match (address(raw.address)?, raw.write) {
+        (None, None) => None,
+        (Some(_), Some(write)) if write.is_empty() => return wrong("`write` is empty"),
+        (Some(address), Some(write)) => Some(Link { address, write }),
+        (Some(_), None) => {
+            return wrong("`address` needs `write`, text that is in each write that a member sends there");
+        }
+        (None, Some(_)) => return wrong("`write` needs `address`, where members send their writes"),
+    };
+    Ok(Store::Own { accepted, refused, link })
 }

@@ -72,14 +72,21 @@ fn a_store_may_be_each_member_s_own() {
     assert!(why.contains("names {postgres}, which is not known here") && !why.contains("{store}"), "{why}");
     let text = text.replace("{postgres}", "{data}") + "ready = \"can lead\"\n[load]\ncommand = \"ask {node} {port}\"\n";
     let file = read(&text).expect("a good file");
-    assert_eq!((file.accepted(), file.log.ready.as_slice()), (&["wrote".to_owned()][..], &["can lead".to_owned()][..]));
+    assert_eq!(
+        (file.decided()[0], file.log.ready.as_slice()),
+        (&["wrote".to_owned()][..], &["can lead".to_owned()][..])
+    );
     assert!(matches!(file.load, Some(Load::Command(_))));
     for scenario in [Scenario::GcPause, Scenario::LateWrite] {
-        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("stores of their own")));
+        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("no `address` and `write`")));
     }
     assert_eq!(Scenario::GcPauseBetweenWrites.impossible(&file), None);
     for (from, to, part) in [
         ("\"wrote\"", "[]", "`[store] log`: `accepted` is what a member says once"),
+        ("\"wrote\"", "\"wrote\", write = \"put\"", "`[store] log`: `write` needs `address`"),
+        ("\"wrote\"", "\"wrote\", address = \"127.0.0.1:9\"", "`[store] log`: `address` needs `write`"),
+        ("\"wrote\"", "\"wrote\", address = \"127.0.0.1:9\", write = \"\"", "`[store] log`: `write` is empty"),
+        ("\"wrote\"", "\"wrote\", address = \"9\", write = \"put\"", "`[store] log`: "),
         ("ask {node}", "ask {leader}", "names {leader}, which is not known here"),
         ("{port}\"\n", "{port}\"\nrate = 3\n", "`[load] rate` is of `http`"),
         ("[load]\n", "[load]\nhttp = \"http://{leader}\"\n", "`[load]` has one of `http` and `command`"),
@@ -88,6 +95,21 @@ fn a_store_may_be_each_member_s_own() {
         let why = read(&text.replace(from, to)).expect_err("a wrong file");
         assert!(why.contains(part), "{why}\nlacks: {part}");
     }
+}
+
+#[test]
+fn a_store_that_is_not_known_has_writes_with_a_text() {
+    let store = "log = { accepted = \"wrote\", refused = \"stale\", address = \"127.0.0.1:9\", write = \"put \" }";
+    let text = format!("{FLEET}{REST}").replace("postgres = { audit = \"invoices\" }", store);
+    let file = read(&text.replace("{postgres}", "{store.port}")).expect("a good file");
+    let link = Link { address: ([127, 0, 0, 1], 9).into(), write: "put ".to_owned() };
+    let (accepted, refused) = (vec!["wrote".to_owned()], vec!["stale".to_owned()]);
+    assert_eq!(file.store, Store::Own { accepted, refused, link: Some(link) });
+    for scenario in [Scenario::GcPause, Scenario::LateWrite] {
+        assert_eq!(scenario.impossible(&file), None);
+    }
+    let why = read(&text.replace("{postgres}", "{log}")).expect_err("it has no name of its own");
+    assert!(why.contains("names {log}, which is not known here") && why.contains("{store}"), "{why}");
 }
 
 #[test]

@@ -206,6 +206,7 @@ impl<'f> Run<'f> {
             match said {
                 Said::Elected(_) | Said::Deposed => self.leads(member, said, line.t_us),
                 Said::Accepted => self.row(line.t_us, Some(member), true),
+                Said::Refused => self.row(line.t_us, Some(member), false),
                 Said::Started => self.stage.members[member].ready.set(),
                 Said::Ready => self.ready[member] = true,
                 Said::Pause if self.pauses == Some(member) => {

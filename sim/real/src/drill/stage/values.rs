@@ -2,7 +2,7 @@
 
 use crate::drill::{
     audit,
-    file::{File, Server},
+    file::{File, Server, Store},
     fill::Values,
 };
 use std::net::SocketAddr;
@@ -33,7 +33,8 @@ pub fn values(file: &File, (service, store): (&[SocketAddr], Option<SocketAddr>)
     let kind = file.store.server();
     if let Some(store) = store {
         server("store", kind, store);
-        if file.service.is_none_or(|given| Some(given.server) != kind) {
+        let is_named = !matches!(file.store, Store::Own { .. });
+        if is_named && file.service.is_none_or(|given| Some(given.server) != kind) {
             server(file.store.name(), kind, store);
         }
     }
