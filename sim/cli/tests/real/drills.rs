@@ -1,6 +1,6 @@
 //! Drills of the examples, as their documentation tells people to write them, and of fleets that are broken on purpose.
 
-use super::common::{Folder, Process, SOON, eventually, fencepost, program, servers, text};
+use super::common::{Folder, fencepost, program, servers, text};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -242,7 +242,7 @@ fn python(what: &str) -> Option<PathBuf> {
 }
 
 /// A fleet of shell scripts that ask nobody: each says that it leads, and writes.
-fn everybody(folder: &Folder, mark: &str) -> PathBuf {
+pub fn everybody(folder: &Folder, mark: &str) -> PathBuf {
     let script = format!("echo leads {mark}; while curl -sf -X POST http://{{store}}/ >/dev/null; do sleep 0.05; done");
     let file = format!(
         "[fleet]\ncommand = [\"sh\", \"-c\", \"{script}\"]\nlease = \"1s\"\n[service]\nredis = {{}}\n[store]\nhttp = {{}}\n\
@@ -296,38 +296,6 @@ fn a_leader_is_stopped_at_a_line_of_its_log() {
     let file = folder.write("fleet.toml", file);
     let (code, said) = drilled(file.as_ref(), "pause-at-line", &folder);
     assert!(code == Some(1) && said.contains("no_stale_write"), "{code:?}\n{said}");
-}
-
-/// Whose command line has the mark, or the folder.
-pub fn left(marks: &[&str]) -> Vec<String> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| marks.iter().any(|mark| line.contains(mark))).collect()
-}
-
-#[test]
-fn nothing_is_left_of_a_drill_that_is_killed_or_interrupted() {
-    let what = "the end of a drill";
-    let found = [servers::find("redis-server", "redis-server", what), servers::find("curl", "curl", what)];
-    if found.iter().any(Option::is_none) {
-        return;
-    }
-    for signal in ["KILL", "INT"] {
-        let folder = Folder::new();
-        let mark = format!("marked-{}-{signal}", std::process::id());
-        let (file, to) = (everybody(&folder, &mark), folder.file("drill"));
-        let mut command = program();
-        command.args(["drill", file.to_str().expect("a name"), "steady", "--dir", &to]);
-        let mut drill = Process::start(command, &folder.path().join("drill.log"));
-        let member = folder.path().join("drill/steady/0/n3.log");
-        eventually("a member runs", SOON, || fs::read_to_string(&member).ok().filter(|said| said.contains("leads")));
-        let marks = [mark.as_str(), to.as_str()];
-        assert!(left(&marks).len() > 4, "{:?}", left(&marks));
-        drill.signal(signal);
-        drill.wait(SOON);
-        eventually("nothing is left", SOON, || left(&marks).is_empty().then_some(()));
-    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod cli;
 mod cluster;
 mod common;
 mod containers;
+mod drill_ends;
 mod drill_faults;
 mod drill_services;
 mod drill_wire;
