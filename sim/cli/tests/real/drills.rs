@@ -316,6 +316,10 @@ fn what_cannot_be_drilled_is_said_before_anything_starts() {
     assert!(said(good, &["gc-pauze"]).contains("gc-pause"));
     assert!(said(&good.replace("leads", "{"), &[]).contains("`[log]`: `{` opens a brace"));
     assert!(said(&format!("{good}preset = \"klog2\"\n"), &[]).contains("is no preset"));
+    for logger in ["zap", "slog", "Logback", "json"] {
+        let why = said(&format!("{good}preset = \"{logger}\"\n"), &[]);
+        assert!(why.contains("lines of any logger are read without one; say by `elected` and `deposed`"), "{why}");
+    }
     let list = fencepost(["drill", "--list"]);
     assert!(list.status.success() && text(&list.stdout).contains("late-write"));
 }
