@@ -69,8 +69,8 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
             plan,
             Places { keeper: keeper.clone(), folder: at, tools: tools.clone(), engine: engine.clone() },
         )?;
-        if args.scenarios.is_empty() && run.drilled.unasked && run.judged.judgement.verdict == Verdict::Vacuous {
-            // Nothing is wrong with a fleet that does not look at clocks.
+        if args.scenarios.is_empty() && run.drilled.unmet && run.judged.judgement.verdict == Verdict::Vacuous {
+            // Nothing is wrong with a fleet that does not look at clocks, or whose leader lets go early.
             let why = run.drilled.doubt.as_deref().unwrap_or_default();
             show.banner(&format!("{} is left out: {why}", run.plan.scenario.name()));
             continue;

@@ -43,8 +43,8 @@ pub struct Drilled {
     pub held: Option<Held>,
     /// Why it shows nothing, if it shows no violation.
     pub doubt: Option<String>,
-    /// A clock was moved that no process has looked at: such a fleet has no clock that can be wrong.
-    pub unasked: bool,
+    /// Such a fleet does not meet the fault: no process looks at a clock, or the leader does not wait for late answers.
+    pub unmet: bool,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -83,11 +83,11 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let unjudged = unjudged.map(|command| {
         format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
     });
-    let unasked = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unasked);
+    let unmet = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unmet);
     let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
     let doubt =
         unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged).or(silent);
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unasked })
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unmet })
 }
 
 /// Why the fault shows nothing.
@@ -192,7 +192,10 @@ impl Run<'_> {
             Scenario::GcPause => return self.held(leader, plan.nth, on(), true).await,
             Scenario::LateWrite => return self.held(leader, plan.nth, on(), false).await,
             Scenario::IsolateLeader => self.isolated(leader, on()).await?,
-            Scenario::LateAnswer => self.answers_late(leader, on()).await?,
+            Scenario::LateAnswer => {
+                let (replaced, unnoticed) = self.answers_late(leader, on()).await?;
+                return Ok(Struck { held: None, replaced, unnoticed });
+            }
             Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
             Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
             Scenario::ServiceLeaderIsolated => return Ok(Struck::unless(self.service_leader_is_isolated().await?)),

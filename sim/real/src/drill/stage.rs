@@ -315,8 +315,8 @@ impl Member {
     /// Why its processes may not have noticed how its clock was moved last; `None` if they have.
     pub async fn unnoticed(&self) -> Option<Unnoticed> {
         let (clock, root) = (self.clock.as_ref()?, self.process.as_ref().map_or(0, Kept::root));
-        let Unnoticed { why, unasked } = clock.unnoticed(root).await?;
-        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unasked })
+        let Unnoticed { why, unmet } = clock.unnoticed(root).await?;
+        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unmet })
     }
 
     /// All that it has said.

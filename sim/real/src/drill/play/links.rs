@@ -1,11 +1,11 @@
 //! What is done to the leader's links to the service.
 
 use super::run::{OVERLAP, Run};
-use crate::error::Failed;
+use crate::{drill::clock::Unnoticed, error::Failed};
 use protocols::history::Phase;
 use scenarios::fault::{Fault, Who};
 
-/// By how much of a lease answers are late. Clients whose timeout is shorter never hear one, and let go.
+/// By how much of a lease answers are late.
 const LATE: f64 = 0.3;
 
 /// A member and the service cannot reach each other.
@@ -27,8 +27,9 @@ impl Run<'_> {
     }
 
     /// Answers to the leader are late, and then its requests are lost: the last lease that it was granted ends at the service when
-    /// one that is counted from the answer has as long to go as the answer took.
-    pub async fn answers_late(&mut self, leader: usize, on: Who) -> Result<bool, Failed> {
+    /// one that is counted from the answer has as long to go as the answer took. Returns whether another one has written, and why it may
+    /// show nothing.
+    pub async fn answers_late(&mut self, leader: usize, on: Who) -> Result<(bool, Option<Unnoticed>), Failed> {
         let lease = self.file.fleet.lease;
         let late = lease.mul_f64(LATE);
         let first = self.stage.members.len();
@@ -40,6 +41,7 @@ impl Run<'_> {
         self.stage.delay_answers(leader, late);
         // Whoever still leads after a lease has renewed it meanwhile.
         self.wait(lease).await?;
+        let let_go = self.leaders.last() != Some(&leader);
         let loss = Fault::Partition { from: vec![on], to: vec![Who::Service], one_way: true, for_ms: None };
         let lost = self.begin(&loss, Phase::Begin, &[leader]);
         self.stage.block_requests(leader, true);
@@ -49,6 +51,10 @@ impl Run<'_> {
         self.end(lost, &loss, &[leader]);
         self.stage.delay_answers(leader, std::time::Duration::ZERO);
         self.end(delayed, &delay, &service);
-        Ok(replaced)
+        let why = format!(
+            "the leader does not wait for answers that take {} ms longer: it stopped leading",
+            late.as_millis()
+        );
+        Ok((replaced, let_go.then_some(Unnoticed { why, unmet: true })))
     }
 }
