@@ -45,6 +45,9 @@ fn redis_py_s_lock() {
     let found = [servers::find("redis-server", "redis-server", what), python(what)];
     if found.iter().all(Option::is_some) {
         is_held_by_its_fence("redis-lock", "gc-pause,late-write");
+        let folder = Folder::new();
+        let (code, said) = drilled(&example("redis-lock", "keys.toml"), "gc-pause", &folder);
+        assert!(code == Some(1) && said.contains("the stale write was accepted"), "{code:?}\n{said}");
     }
 }
 
