@@ -169,6 +169,33 @@ pub const ALL: [Preset; 11] = [
     },
 ];
 
+/// Loggers and forms of logs, which somebody may take for presets: what they write, each program decides.
+const LOGGERS: [&str; 23] = [
+    "bunyan",
+    "env_logger",
+    "glog",
+    "json",
+    "klog",
+    "log4j",
+    "log4j2",
+    "log4net",
+    "logback",
+    "logfmt",
+    "logging",
+    "logrus",
+    "loguru",
+    "nlog",
+    "pino",
+    "python",
+    "serilog",
+    "slf4j",
+    "slog",
+    "structlog",
+    "syslog",
+    "winston",
+    "zap",
+];
+
 /// The preset of this name.
 ///
 /// # Errors
@@ -176,5 +203,13 @@ pub const ALL: [Preset; 11] = [
 pub fn find(name: &str) -> Result<&'static Preset, Unread> {
     let names: Vec<&str> = ALL.iter().map(|preset| preset.name).collect();
     let found = ALL.iter().find(|preset| preset.name == name.trim());
-    found.ok_or_else(|| Unread::of(name, format!("is no preset; {}", unknown("preset", name, &names))))
+    let is_logger = LOGGERS.contains(&name.trim().to_lowercase().as_str());
+    found.ok_or_else(|| match is_logger {
+        true => Unread::of(
+            name,
+            "is no preset: lines of any logger are read without one; say by `elected` and `deposed` what your program writes \
+             when it begins to lead and when it has stopped",
+        ),
+        false => Unread::of(name, format!("is no preset; {}", unknown("preset", name, &names))),
+    })
 }

@@ -242,8 +242,9 @@ pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<
     arguments
 }
 
-/// A `postgres` on the data folder made by `initdb`. It listens on loopback only, without a Unix socket.
+/// A `postgres` on the data folder made by `initdb`. It listens on loopback only, without a Unix socket, and keeps what its processes
+/// share in that folder: files in `/dev/shm` outlive a server that is killed.
 pub fn postgres(address: SocketAddr, data: &Path) -> Vec<String> {
     let (data, port) = (data.display().to_string(), address.port().to_string());
-    strings(["-D", &data, "-p", &port, "-h", "127.0.0.1", "-k", ""])
+    strings(["-D", &data, "-p", &port, "-h", "127.0.0.1", "-k", "", "-c", "dynamic_shared_memory_type=mmap"])
 }

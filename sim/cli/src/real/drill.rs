@@ -69,8 +69,8 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
             plan,
             Places { keeper: keeper.clone(), folder: at, tools: tools.clone(), engine: engine.clone() },
         )?;
-        if args.scenarios.is_empty() && run.drilled.unasked && run.judged.judgement.verdict == Verdict::Vacuous {
-            // Nothing is wrong with a fleet that does not look at clocks.
+        if args.scenarios.is_empty() && run.drilled.unmet && run.judged.judgement.verdict == Verdict::Vacuous {
+            // Nothing is wrong with a fleet that does not look at clocks, or whose leader lets go early.
             let why = run.drilled.doubt.as_deref().unwrap_or_default();
             show.banner(&format!("{} is left out: {why}", run.plan.scenario.name()));
             continue;
@@ -124,8 +124,14 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     let messages = Messages::new(preset, &words.elected, &words.deposed).map_err(|why| wrong(&why))?;
     let only = |patterns: &[String]| Messages::new(None, patterns, &[]).map_err(|why| wrong(&why));
     let (pauses, ready) = (only(&words.pause_at)?, only(&words.ready)?);
-    let accepted = Messages::new(None, file.accepted(), &[]);
-    let accepted = accepted.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
+    let started = file.fleet.ready.as_ref().map_or(&[][..], |ready| ready.texts());
+    let started = Messages::new(None, started, &[]);
+    let started = started.map_err(|why| Stop::usage(format!("`[fleet] ready`: {why}")))?;
+    let [accepted, refused] = file.decided();
+    let decided = Messages::new(None, accepted, refused);
+    let decided = decided.map_err(|why| Stop::usage(format!("`[store] log`: {why}")))?;
+    let decided =
+        move |line: &str| Some(if decided.of(line)?.says == Says::Elected { Said::Accepted } else { Said::Refused });
     let leads = move |member: &str, line: &str| {
         let message = messages.of(line)?;
         let field =
@@ -142,7 +148,7 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     };
     Ok(Box::new(move |member, line| {
         let has = |patterns: &Messages, said| patterns.of(line).map(|_| said);
-        let said = [has(&accepted, Said::Accepted), has(&ready, Said::Ready), has(&pauses, Said::Pause)];
+        let said = [has(&started, Said::Started), decided(line), has(&ready, Said::Ready), has(&pauses, Said::Pause)];
         leads(member, line).into_iter().chain(said.into_iter().flatten()).collect()
     }))
 }

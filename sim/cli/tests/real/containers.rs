@@ -2,8 +2,8 @@
 
 use super::{
     common::{Folder, Process, SOON, eventually, program, servers, skip, text},
+    drill_ends::left,
     drill_faults::{beside, with},
-    drills::left,
 };
 use std::{
     fs,

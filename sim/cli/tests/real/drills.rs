@@ -1,6 +1,6 @@
 //! Drills of the examples, as their documentation tells people to write them, and of fleets that are broken on purpose.
 
-use super::common::{Folder, Process, SOON, eventually, fencepost, program, servers, text};
+use super::common::{Folder, fencepost, program, servers, text};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -45,6 +45,9 @@ fn redis_py_s_lock() {
     let found = [servers::find("redis-server", "redis-server", what), python(what)];
     if found.iter().all(Option::is_some) {
         is_held_by_its_fence("redis-lock", "gc-pause,late-write");
+        let folder = Folder::new();
+        let (code, said) = drilled(&example("redis-lock", "keys.toml"), "gc-pause", &folder);
+        assert!(code == Some(1) && said.contains("the stale write was accepted"), "{code:?}\n{said}");
     }
 }
 
@@ -176,19 +179,65 @@ fn stores_of_the_members_own_are_judged_by_their_logs_once_all_are_ready() {
     assert!(code == Some(1) && said.contains("leaders_acting_by_effect"), "{code:?}\n{said}");
     let (code, said) = drilled(folder.write("one.toml", OWN_STORES.replace("LEADS", "n1")).as_ref(), "steady", &folder);
     assert_eq!(code, Some(0), "{said}");
-    let run = folder.path().join("drill/steady/0");
-    let number = |file: &str, name: &str| {
-        let text = fs::read_to_string(run.join(file)).expect("a file of the run");
-        let (_, after) = text.rsplit_once(&format!("\"{name}\":")).expect("a field");
-        after.trim().chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u64>().expect("a number")
-    };
     // They are started again after a second, and say so after four; then the leader is watched for a lease, and everybody for four
     // seconds. Otherwise the fault would have come after what the plan says.
-    let (lasted, works) = (number("history.jsonl", "t_us") / 1_000, number("plan.json", "works_ms"));
+    let (lasted, works) =
+        (in_steady(&folder, "history.jsonl", "t_us") / 1_000, in_steady(&folder, "plan.json", "works_ms"));
     assert!(works < 4_000 && lasted >= 5_000 + 1_000 + 4_000, "{lasted} ms, of which {works} before the fault");
     let ends = OWN_STORES.replace("LEADS", "n1").replace("; sleep 600\"]", "\"]");
     let (code, said) = drilled(folder.write("ends.toml", ends).as_ref(), "steady", &folder);
     assert!(code == Some(2) && said.contains("the client of n1 has ended"), "{code:?}\n{said}");
+}
+
+/// The last number of that name in a file of the run.
+fn in_steady(folder: &Folder, file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(folder.path().join("drill/steady/0").join(file)).expect("a file of the run");
+    let (_, after) = text.rsplit_once(&format!("\"{name}\":")).expect("a field");
+    after.trim().chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+}
+
+/// The first one leads at once; the last one listens after four seconds, and is well, and says so, after six.
+const STARTS_LATE: &str = r#"
+import http.client, http.server, threading, time
+start = time.monotonic()
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(204 if time.monotonic() > start + wait + 2 else 503)
+        self.end_headers()
+def lead():
+    print("leads", flush=True)
+    while True:
+        store = http.client.HTTPConnection("{store}")
+        store.request("POST", "/")
+        store.getresponse()
+        time.sleep(0.1)
+if {number} == 1: threading.Thread(target=lead).start()
+wait = 4 if {number} == 3 else -2
+time.sleep(max(wait, 0))
+server = http.server.HTTPServer(("127.0.0.1", {port}), Health)
+threading.Thread(target=server.serve_forever).start()
+time.sleep(max(start + wait + 2 - time.monotonic(), 0))
+print("well", flush=True)
+"#;
+
+#[test]
+fn nothing_is_done_to_the_leader_before_all_members_have_started() {
+    if servers::find("python3", "python3", "the drill of a fleet that starts slowly").is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    for (ready, after_ms) in [("{ port = true }", 4_000), ("{ http = \"/healthz\" }", 6_000), ("\"well\"", 6_000)] {
+        let file = format!(
+            "[fleet]\ncommand = [\"python3\", \"-S\", \"-c\", '''{STARTS_LATE}''']\nlease = \"1s\"\nready = {ready}\n\
+             [store]\nhttp = {{}}\n[log]\nelected = \"leads\"\ndeposed = []\n"
+        );
+        let (code, said) = drilled(folder.write("fleet.toml", file).as_ref(), "steady", &folder);
+        assert_eq!(code, Some(0), "{ready}: {said}");
+        let (lasted, works) =
+            (in_steady(&folder, "history.jsonl", "t_us") / 1_000, in_steady(&folder, "plan.json", "works_ms"));
+        // The leader works for what the plan says, and is watched for a lease and four seconds.
+        assert!(lasted >= after_ms + works + 5_000, "{ready}: {lasted} ms, of which {works} before the fault");
+    }
 }
 
 fn python(what: &str) -> Option<PathBuf> {
@@ -196,7 +245,7 @@ fn python(what: &str) -> Option<PathBuf> {
 }
 
 /// A fleet of shell scripts that ask nobody: each says that it leads, and writes.
-fn everybody(folder: &Folder, mark: &str) -> PathBuf {
+pub fn everybody(folder: &Folder, mark: &str) -> PathBuf {
     let script = format!("echo leads {mark}; while curl -sf -X POST http://{{store}}/ >/dev/null; do sleep 0.05; done");
     let file = format!(
         "[fleet]\ncommand = [\"sh\", \"-c\", \"{script}\"]\nlease = \"1s\"\n[service]\nredis = {{}}\n[store]\nhttp = {{}}\n\
@@ -252,38 +301,6 @@ fn a_leader_is_stopped_at_a_line_of_its_log() {
     assert!(code == Some(1) && said.contains("no_stale_write"), "{code:?}\n{said}");
 }
 
-/// Whose command line has the mark, or the folder.
-pub fn left(marks: &[&str]) -> Vec<String> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| marks.iter().any(|mark| line.contains(mark))).collect()
-}
-
-#[test]
-fn nothing_is_left_of_a_drill_that_is_killed_or_interrupted() {
-    let what = "the end of a drill";
-    let found = [servers::find("redis-server", "redis-server", what), servers::find("curl", "curl", what)];
-    if found.iter().any(Option::is_none) {
-        return;
-    }
-    for signal in ["KILL", "INT"] {
-        let folder = Folder::new();
-        let mark = format!("marked-{}-{signal}", std::process::id());
-        let (file, to) = (everybody(&folder, &mark), folder.file("drill"));
-        let mut command = program();
-        command.args(["drill", file.to_str().expect("a name"), "steady", "--dir", &to]);
-        let mut drill = Process::start(command, &folder.path().join("drill.log"));
-        let member = folder.path().join("drill/steady/0/n3.log");
-        eventually("a member runs", SOON, || fs::read_to_string(&member).ok().filter(|said| said.contains("leads")));
-        let marks = [mark.as_str(), to.as_str()];
-        assert!(left(&marks).len() > 4, "{:?}", left(&marks));
-        drill.signal(signal);
-        drill.wait(SOON);
-        eventually("nothing is left", SOON, || left(&marks).is_empty().then_some(()));
-    }
-}
-
 #[test]
 fn what_cannot_be_drilled_is_said_before_anything_starts() {
     let folder = Folder::new();
@@ -302,6 +319,10 @@ fn what_cannot_be_drilled_is_said_before_anything_starts() {
     assert!(said(good, &["gc-pauze"]).contains("gc-pause"));
     assert!(said(&good.replace("leads", "{"), &[]).contains("`[log]`: `{` opens a brace"));
     assert!(said(&format!("{good}preset = \"klog2\"\n"), &[]).contains("is no preset"));
+    for logger in ["zap", "slog", "Logback", "json"] {
+        let why = said(&format!("{good}preset = \"{logger}\"\n"), &[]);
+        assert!(why.contains("lines of any logger are read without one; say by `elected` and `deposed`"), "{why}");
+    }
     let list = fencepost(["drill", "--list"]);
     assert!(list.status.success() && text(&list.stdout).contains("late-write"));
 }

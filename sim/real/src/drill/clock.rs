@@ -50,12 +50,12 @@ pub fn library(folder: &Path) -> Result<PathBuf, Failed> {
     }
 }
 
-/// Why the move of a clock may show nothing.
+/// Why a fault may show nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unnoticed {
     pub why: String,
-    /// All could have asked for the time, and none has.
-    pub unasked: bool,
+    /// Such a fleet does not meet it: all could have asked for the time, and none has, or a leader does not wait for late answers.
+    pub unmet: bool,
 }
 
 /// A member's clock.
@@ -114,11 +114,11 @@ impl Clock {
             // They may have just begun.
             tokio::time::sleep(LOADS_WITHIN).await;
             if let Some((pid, why)) = suspects.iter().find_map(|pid| Some((pid, without(pid)?))) {
-                return Some(Unnoticed { why: format!("its process {pid} {why}"), unasked: false });
+                return Some(Unnoticed { why: format!("its process {pid} {why}"), unmet: false });
             }
         }
         let why = "none of its processes has asked for the time of day since".to_owned();
-        (!self.is_asked()).then_some(Unnoticed { why, unasked: true })
+        (!self.is_asked()).then_some(Unnoticed { why, unmet: true })
     }
 }
 

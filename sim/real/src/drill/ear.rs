@@ -9,8 +9,12 @@ pub enum Said {
     Deposed,
     /// Here it is to be stopped.
     Pause,
-    /// A write has taken effect in its own store.
+    /// A write has taken effect.
     Accepted,
+    /// A write was refused.
+    Refused,
+    /// It has started.
+    Started,
     /// It can take over.
     Ready,
 }

@@ -2,21 +2,24 @@
 
 mod image;
 mod raw;
+mod ready;
 mod service;
+mod store;
 
 use super::fill::{self, Command};
 use crate::error::Failed;
 pub use image::{ENGINES, Image};
-use raw::{Raw, RawFleet, RawHttp, RawLoad, RawLog, RawOwn, RawPostgres, RawRedis, Several, Words};
+use raw::{Raw, RawFleet, RawLoad, RawLog, Several, Words};
+pub use ready::Ready;
 use scenarios::units::{self, Unread};
 pub use service::{Server, Service};
 use std::{
     collections::BTreeMap,
     fs,
-    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
+pub use store::{Link, Store};
 
 /// The most members: each has a process, and two proxies.
 const MEMBERS_MAX: u16 = 9;
@@ -54,6 +57,8 @@ pub struct Fleet {
     pub lease: Duration,
     /// The longest that the fleet may be without a leader that acts.
     pub within: Duration,
+    /// By what each member is known to have started; nothing is done to the leader before all have.
+    pub ready: Option<Ready>,
 }
 
 impl Fleet {
@@ -65,61 +70,6 @@ impl Fleet {
 
     pub fn lease_ms(&self) -> i64 {
         i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
-    }
-}
-
-/// What the leader writes to, and how it is known what was accepted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Store {
-    /// A table, by a trigger.
-    Postgres {
-        /// Of a running server, which is never killed.
-        address: Option<SocketAddr>,
-        table: String,
-        /// SQL that makes the table.
-        schema: Option<PathBuf>,
-    },
-    /// Keys that begin with this, by `MONITOR`.
-    Redis { address: Option<SocketAddr>, prefix: String },
-    /// A store of the drill's own, by HTTP: `POST /resource?token=7`.
-    Http { fence: bool },
-    /// Each member's own, say its database: a line of its log says that a write has taken effect there.
-    Own { accepted: Vec<String> },
-}
-
-impl Store {
-    /// The server that it is kept in; `None` for the drill's own.
-    pub const fn server(&self) -> Option<Server> {
-        match self {
-            Store::Postgres { .. } => Some(Server::Postgres),
-            Store::Redis { .. } => Some(Server::Redis),
-            Store::Http { .. } | Store::Own { .. } => None,
-        }
-    }
-
-    /// Its name in braces.
-    pub const fn name(&self) -> &'static str {
-        match self.server() {
-            Some(server) => server.name(),
-            None if matches!(self, Store::Own { .. }) => "log",
-            None => "http",
-        }
-    }
-
-    pub const fn address(&self) -> Option<SocketAddr> {
-        match self {
-            Store::Postgres { address, .. } | Store::Redis { address, .. } => *address,
-            Store::Http { .. } | Store::Own { .. } => None,
-        }
-    }
-
-    /// What the leader's writes go to.
-    pub fn resource(&self) -> &str {
-        match self {
-            Store::Postgres { table, .. } => table,
-            Store::Redis { prefix, .. } => prefix,
-            Store::Http { .. } | Store::Own { .. } => "store",
-        }
     }
 }
 
@@ -170,7 +120,7 @@ impl File {
         let raw: Raw = toml::from_str(text).map_err(|e| sentence(&e, text))?;
         let file = File {
             service: service::read(raw.service).map_err(|why| why.to_string())?,
-            store: store(raw.store, &folder)?,
+            store: store::read(raw.store, &folder).map_err(|why| why.to_string())?,
             log: log(raw.log)?,
             load: raw.load.map(load).transpose()?,
             fleet: fleet(raw.fleet)?,
@@ -181,11 +131,11 @@ impl File {
         Ok(file)
     }
 
-    /// What a member says once a write has taken effect in its own store; empty if the store is the drill's, or a server.
-    pub fn accepted(&self) -> &[String] {
+    /// What a member says once a write has taken effect, and once one was refused; empty if the store itself is watched.
+    pub fn decided(&self) -> [&[String]; 2] {
         match &self.store {
-            Store::Own { accepted } => accepted,
-            _ => &[],
+            Store::Own { accepted, refused, .. } => [accepted, refused],
+            _ => [&[], &[]],
         }
     }
 
@@ -202,8 +152,9 @@ impl File {
     /// The names in braces that its texts may use.
     fn names(&self) -> Vec<String> {
         let own = ["node", "number", "port", "dir", "tools", "data"].map(str::to_owned);
-        let store = ["store", self.store.name()].map(str::to_owned);
-        let store = store.into_iter().filter(|_| !matches!(self.store, Store::Own { .. }));
+        let is_known = !matches!(self.store, Store::Own { .. });
+        let store = (!self.store.is_a_member_s_own()).then(|| "store".to_owned());
+        let store = store.into_iter().chain(is_known.then(|| self.store.name().to_owned()));
         let service =
             self.service.iter().flat_map(|service| ["service", service.server.name()].map(|name| (name, service)));
         let all = service.flat_map(|(name, service)| {
@@ -236,6 +187,10 @@ impl File {
         for text in self.fleet.texts() {
             fill::check(text, &names).map_err(say)?;
             self.asks_for_one_of_several(text)?;
+        }
+        let asks = self.fleet.ready.as_ref().is_some_and(Ready::asks);
+        if asks && !self.fleet.texts().any(|text| text.contains("{port}")) {
+            return Err("`[fleet] ready` asks at {port}, which is not in `command` or `env`".to_owned());
         }
         for text in self.fleet.setup.iter().flat_map(Command::words) {
             fill::check(text, &["dir", "tools"]).map_err(say)?;
@@ -294,7 +249,8 @@ fn fleet(raw: RawFleet) -> Result<Fleet, String> {
     }
     let options = raw.options.map(words).transpose()?;
     let image = image::read(raw.image, raw.engine, options).map_err(|why| why.to_string())?;
-    Ok(Fleet { members, image, command, environment: raw.env, setup, lease, within })
+    let ready = raw.ready.map(ready::read).transpose().map_err(|why| why.to_string())?;
+    Ok(Fleet { members, image, command, environment: raw.env, setup, lease, within, ready })
 }
 
 fn command(text: Words) -> Result<Command, String> {
@@ -306,45 +262,6 @@ fn words(text: Words) -> Result<Vec<String>, String> {
         Words::List(words) => Ok(words),
         Words::Line(line) => shlex::split(&line).ok_or_else(|| format!("`{line}` has a quote that does not end")),
     }
-}
-
-fn address(text: Option<String>) -> Result<Option<SocketAddr>, String> {
-    service::address(text).map_err(|why| why.to_string())
-}
-
-fn store(raw: BTreeMap<String, toml::Value>, folder: &Path) -> Result<Store, String> {
-    let mut all = raw.into_iter();
-    let (Some((name, value)), None) = (all.next(), all.next()) else {
-        return Err("`[store]` has one of `postgres`, `redis`, `http` and `log`".to_owned());
-    };
-    let wrong = |e: toml::de::Error| format!("`[store] {name}`: {}", e.message());
-    Ok(match name.as_str() {
-        "postgres" => {
-            let RawPostgres { audit, schema, address: at } = value.try_into().map_err(wrong)?;
-            let schema = schema.map(|file| folder.join(file));
-            Store::Postgres { address: address(at)?, table: audit, schema }
-        }
-        "redis" => {
-            let RawRedis { audit, address: at } = value.try_into().map_err(wrong)?;
-            if audit.is_empty() {
-                return Err("`[store] redis`: `audit` is how the leader's keys begin".to_owned());
-            }
-            Store::Redis { address: address(at)?, prefix: audit }
-        }
-        "http" => {
-            let RawHttp { fence } = value.try_into().map_err(wrong)?;
-            Store::Http { fence }
-        }
-        "log" => {
-            let RawOwn { accepted } = value.try_into().map_err(wrong)?;
-            let accepted = Several::all(Some(accepted));
-            if accepted.is_empty() {
-                return Err("`[store] log`: `accepted` is what a member says once a write has taken effect".to_owned());
-            }
-            Store::Own { accepted }
-        }
-        other => return Err(format!("there is no store `{other}`; there are postgres, redis, http and log")),
-    })
 }
 
 fn log(raw: RawLog) -> Result<LogWords, String> {

@@ -1,6 +1,7 @@
 //! Plays a drill's plan, and notes what happens.
 
 mod clocks;
+mod links;
 mod run;
 mod service;
 
@@ -42,8 +43,8 @@ pub struct Drilled {
     pub held: Option<Held>,
     /// Why it shows nothing, if it shows no violation.
     pub doubt: Option<String>,
-    /// A clock was moved that no process has looked at: such a fleet has no clock that can be wrong.
-    pub unasked: bool,
+    /// Such a fleet does not meet the fault: no process looks at a clock, or the leader does not wait for late answers.
+    pub unmet: bool,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -82,11 +83,11 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let unjudged = unjudged.map(|command| {
         format!("a member sent {command} to keys that are judged, and whether that has written is not to be seen")
     });
-    let unasked = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unasked);
+    let unmet = unnoticed.as_ref().is_some_and(|unnoticed| unnoticed.unmet);
     let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
     let doubt =
         unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged).or(silent);
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unasked })
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unmet })
 }
 
 /// Why the fault shows nothing.
@@ -137,10 +138,15 @@ impl Run<'_> {
         Ok(struck)
     }
 
-    /// A member that neither leads nor has said that it can take over, if the file says how members say so.
-    fn unready(&self) -> Option<usize> {
+    /// A member that has not started, or that neither leads nor has said that it can take over, if the file says by what that is
+    /// known; and where it does.
+    fn unready(&self) -> Option<(usize, &'static str)> {
+        let starts = self.file.fleet.ready.is_some();
+        let starting = (0..self.ready.len()).find(|member| starts && !self.stage.members[*member].ready.is_set());
         let says = !self.file.log.ready.is_empty();
-        (0..self.ready.len()).find(|member| says && !self.ready[*member] && !self.leaders.contains(member))
+        let waits = |member: &usize| says && !self.ready[*member] && !self.leaders.contains(member);
+        let waiting = || (0..self.ready.len()).find(waits).map(|member| (member, "cannot take over, by `[log] ready`"));
+        starting.map(|member| (member, "is not ready, by `[fleet] ready`")).or_else(waiting)
     }
 
     /// Whether members write, and none has said that it leads, for a while.
@@ -185,15 +191,10 @@ impl Run<'_> {
             }
             Scenario::GcPause => return self.held(leader, plan.nth, on(), true).await,
             Scenario::LateWrite => return self.held(leader, plan.nth, on(), false).await,
-            Scenario::IsolateLeader => {
-                let fault = self.isolation(on());
-                let index = self.begin(&fault, Phase::Begin, &[leader]);
-                self.stage.cut_off(leader, true);
-                let replaced = self.replaced(leader).await?;
-                self.wait(OVERLAP).await?;
-                self.stage.cut_off(leader, false);
-                self.end(index, &fault, &[leader]);
-                replaced
+            Scenario::IsolateLeader => self.isolated(leader, on()).await?,
+            Scenario::LateAnswer => {
+                let (replaced, unnoticed) = self.answers_late(leader, on()).await?;
+                return Ok(Struck { held: None, replaced, unnoticed });
             }
             Scenario::ServiceRestart => return Ok(Struck::unless(self.service_restarts().await?)),
             Scenario::ServiceLeaderRestart => return Ok(Struck::unless(self.service_leader_restarts().await?)),
@@ -219,10 +220,6 @@ impl Run<'_> {
         Ok(replaced)
     }
 
-    fn isolation(&self, on: Who) -> Fault {
-        Fault::Partition { from: vec![on], to: vec![Who::Service], one_way: false, for_ms: None }
-    }
-
     /// The leader has been stopped; it goes on once another one has written.
     async fn paused(&mut self, leader: usize, on: Who) -> Result<bool, Failed> {
         let fault = Fault::Pause { node: on, for_ms: 0.0 };
@@ -243,7 +240,7 @@ impl Run<'_> {
             return Ok(Struck { held: Some(Held::NoWrite), ..Struck::default() });
         }
         let wire = Fault::Partition { from: vec![on.clone()], to: vec![Who::Store], one_way: true, for_ms: None };
-        let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { self.isolation(on) };
+        let fault = if stopped { Fault::Pause { node: on, for_ms: 0.0 } } else { links::isolation(on) };
         let on_wire = self.begin(&wire, Phase::Begin, &[leader]);
         match stopped {
             true => self.stop(leader).await?,
@@ -308,6 +305,7 @@ impl Run<'_> {
             _ => None,
         });
         let resource = self.file.store.resource();
+        let late = self.unready();
         let why = match (led, writer) {
             (_, None) if self.unjudged.is_some() => {
                 let command = self.unjudged.as_deref().unwrap_or_default();
@@ -320,15 +318,14 @@ impl Run<'_> {
                 "a member writes, but has not said that it leads: compare `[log] elected` with its output".to_owned()
             }
             (None, None) => "no member has said that it leads, by `[log]`".to_owned(),
-            (Some(leader), _) if self.rows[leader] > 0 => match self.unready() {
-                Some(late) => {
-                    format!("{} has not said that it can take over, by `[log] ready`", self.stage.members[late].name)
-                }
+            (Some(leader), _) if self.rows[leader] > 0 => match late {
+                Some((late, why)) => format!("{} {why}", self.stage.members[late].name),
                 None => "no member leads any more, by `[log]`".to_owned(),
             },
             (Some(_), _) => format!("the leader has not written to `{resource}`"),
         };
-        let log = self.stage.members[writer.flatten().or(led).unwrap_or(0)].log();
+        let whose = late.map(|(late, _)| late).or(writer.flatten()).or(led).unwrap_or(0);
+        let log = self.stage.members[whose].log();
         let ends = match last_lines(log, 8) {
             none if none.is_empty() => "has nothing".to_owned(),
             lines => format!("ends with\n{lines}"),

@@ -1,6 +1,6 @@
 //! What is done to a fleet, and when.
 
-use super::file::{File, Store};
+use super::file::File;
 use rand_core::RngCore;
 use scenarios::{
     streams,
@@ -26,6 +26,7 @@ pub enum Scenario {
     GcPauseBetweenWrites,
     PauseAtLine,
     IsolateLeader,
+    LateAnswer,
     LateWrite,
     ServiceRestart,
     ServiceLeaderRestart,
@@ -35,7 +36,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Scenario; 13] = [
+    pub const ALL: [Scenario; 14] = [
         Scenario::Steady,
         Scenario::CleanKill,
         Scenario::GracefulStepDown,
@@ -43,6 +44,7 @@ impl Scenario {
         Scenario::GcPauseBetweenWrites,
         Scenario::PauseAtLine,
         Scenario::IsolateLeader,
+        Scenario::LateAnswer,
         Scenario::LateWrite,
         Scenario::ServiceRestart,
         Scenario::ServiceLeaderRestart,
@@ -60,6 +62,7 @@ impl Scenario {
             Scenario::GcPauseBetweenWrites => "gc-pause-between-writes",
             Scenario::PauseAtLine => "pause-at-line",
             Scenario::IsolateLeader => "isolate-leader",
+            Scenario::LateAnswer => "late-answer",
             Scenario::LateWrite => "late-write",
             Scenario::ServiceRestart => "service-restart",
             Scenario::ServiceLeaderRestart => "service-leader-restart",
@@ -87,6 +90,10 @@ impl Scenario {
                 "The leader is stopped (SIGSTOP) when it says what `pause_at` has, and goes on once another one has written."
             }
             Scenario::IsolateLeader => "The leader is cut off from the service, and still reaches the store.",
+            Scenario::LateAnswer => {
+                "The service's answers to the leader take three tenths of a lease longer, and after a lease its requests no longer \
+                 arrive, until another one has written."
+            }
             Scenario::LateWrite => {
                 "A write of the leader's is held back on the wire, and the leader is cut off from the service, until another one has \
                  written."
@@ -118,7 +125,7 @@ impl Scenario {
     /// Why it cannot be played on this fleet.
     pub fn impossible(self, file: &File) -> Option<&'static str> {
         match (self, &file.service) {
-            (Scenario::IsolateLeader | Scenario::LateWrite, None)
+            (Scenario::IsolateLeader | Scenario::LateAnswer | Scenario::LateWrite, None)
             | (Scenario::ServiceRestart | Scenario::ServiceLeaderRestart | Scenario::ServiceLeaderIsolated, None) => {
                 Some("the fleet has no `[service]`")
             }
@@ -130,8 +137,8 @@ impl Scenario {
             (Scenario::ClockStep | Scenario::ClockSkew, _) if file.fleet.image.is_some() => Some(
                 "clocks are moved by a library that is compiled here, which an image's programs may not be able to load",
             ),
-            (Scenario::GcPause | Scenario::LateWrite, _) if matches!(file.store, Store::Own { .. }) => {
-                Some("members write to stores of their own, so no write of theirs is on a wire of the drill's")
+            (Scenario::GcPause | Scenario::LateWrite, _) if file.store.is_a_member_s_own() => {
+                Some("`[store] log` has no `address` and `write`, so no write is on a wire of the drill's")
             }
             (Scenario::PauseAtLine, _) if file.log.pause_at.is_empty() => Some("`[log]` has no `pause_at`"),
             (Scenario::ServiceRestart, Some(service)) if service.address.is_some() => {

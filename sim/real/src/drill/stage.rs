@@ -1,11 +1,13 @@
 //! Everything that runs while a drill is played: the service, the store, the members, and a proxy on each of their links.
 
+mod ready;
+mod values;
+
 use super::{
     audit::{self, Told, redis::Scripts},
     clock::{self, Clock, Unnoticed},
     container::Engine,
-    file::{File, Server, Store},
-    fill::Values,
+    file::{File, Link, Ready, Server, Store},
     kept::{Followed, Kept, Line, Listener, Recipe},
     scenario::Scenario,
     servers::{self, Service, Started},
@@ -14,7 +16,7 @@ use super::{
 use crate::{
     error::Failed,
     process::free_address,
-    proxy::{Answer, Line as Network, Proxy, Tap},
+    proxy::{Answer, Direction, Line as Network, Proxy, Tap},
 };
 use std::{
     collections::BTreeMap,
@@ -24,9 +26,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::{
-    mpsc::{self, UnboundedReceiver, UnboundedSender},
-    oneshot,
+use tokio::{
+    net::TcpStream,
+    sync::{
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+        oneshot,
+    },
 };
 
 /// How long a member may take to end when the drill is over.
@@ -66,6 +71,10 @@ pub struct Member {
     pub port: u16,
     recipe: Recipe,
     process: Option<Kept>,
+    /// Whether the process is ready, by `[fleet] ready`.
+    pub ready: ready::Found,
+    /// What is asked at its port for that, if anything.
+    asked: Option<Ready>,
     /// Where it writes its log, if that is not its output.
     log: Option<Followed>,
     /// Its own, if that is to be moved.
@@ -170,7 +179,7 @@ impl Stage {
         fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
         let port = free_address()?.port();
         let through: Vec<SocketAddr> = service.iter().map(|proxy| proxy.address).collect();
-        let mut values = values(file, (&through, store.as_ref().map(|proxy| proxy.address)));
+        let mut values = values::values(file, (&through, store.as_ref().map(|proxy| proxy.address)));
         values.set("node", &name);
         values.set("number", index + 1);
         values.set("data", data.display());
@@ -189,7 +198,8 @@ impl Stage {
         }
         let written = file.log.file.as_ref().map(|log| file.folder.join(values.fill(log)));
         let log = written.map(|path| Followed::start(path, self.listener(index)));
-        Ok(Member { name, port, recipe, process: None, log, clock: None, service, _store: store })
+        let (ready, asked) = (ready::Found::default(), file.fleet.ready.clone().filter(Ready::asks));
+        Ok(Member { name, port, recipe, process: None, ready, asked, log, clock: None, service, _store: store })
     }
 
     /// Finds a member's writes, and remembers its connections to the store.
@@ -230,6 +240,11 @@ impl Stage {
         let member = &mut self.members[index];
         // If its log is a file, what else it says is kept and not listened to.
         member.process = Some(member.recipe.start(member.log.is_none().then_some(listener))?);
+        member.ready = ready::Found::default();
+        if let Some(asked) = &member.asked {
+            let at = SocketAddr::from(([127, 0, 0, 1], member.port));
+            tokio::spawn(ready::ask(asked.clone(), at, member.ready.clone()));
+        }
         Ok(())
     }
 
@@ -241,10 +256,20 @@ impl Stage {
 
     /// Blocks, or opens, both directions between a member and every member of the service.
     pub fn cut_off(&self, index: usize, on: bool) {
-        let proxies = self.members[index].service.iter();
-        for direction in proxies.flat_map(|proxy| [&proxy.forward, &proxy.backward]) {
-            direction
-                .send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
+        self.block_requests(index, on);
+        self.members[index].service.iter().for_each(|proxy| block(&proxy.backward, on));
+    }
+
+    /// Blocks, or opens, what a member sends to the service; answers still come.
+    pub fn block_requests(&self, index: usize, on: bool) {
+        self.members[index].service.iter().for_each(|proxy| block(&proxy.forward, on));
+    }
+
+    /// What the service sends to a member takes so much longer.
+    pub fn delay_answers(&self, index: usize, extra: Duration) {
+        let extra_us = u64::try_from(extra.as_micros()).unwrap_or(u64::MAX);
+        for proxy in &self.members[index].service {
+            proxy.backward.send_modify(|gate| gate.extra_us = extra_us);
         }
     }
 
@@ -290,8 +315,8 @@ impl Member {
     /// Why its processes may not have noticed how its clock was moved last; `None` if they have.
     pub async fn unnoticed(&self) -> Option<Unnoticed> {
         let (clock, root) = (self.clock.as_ref()?, self.process.as_ref().map_or(0, Kept::root));
-        let Unnoticed { why, unasked } = clock.unnoticed(root).await?;
-        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unasked })
+        let Unnoticed { why, unmet } = clock.unnoticed(root).await?;
+        Some(Unnoticed { why: format!("the clock of {} was moved, but {why}", self.name), unmet })
     }
 
     /// All that it has said.
@@ -303,6 +328,10 @@ impl Member {
     pub fn log(&self) -> &Path {
         self.log.as_ref().map_or(&self.recipe.output, |log| &log.path)
     }
+}
+
+fn block(direction: &Direction, on: bool) {
+    direction.send_modify(|gate| gate.blocked = if on { gate.blocked + 1 } else { gate.blocked.saturating_sub(1) });
 }
 
 /// Begins the audit of the store. Returns the store's address; `None` if the store is each member's own.
@@ -347,7 +376,13 @@ async fn watch(
             tokio::spawn(own.serve(rows));
             Ok(Some(address))
         }
-        Store::Own { .. } => Ok(None),
+        Store::Own { link: None, .. } => Ok(None),
+        Store::Own { link: Some(Link { address, .. }), .. } => match TcpStream::connect(address).await {
+            Ok(_) => Ok(Some(*address)),
+            Err(why) => {
+                Err(Failed::Unplayable(format!("nothing listens at {address}, the address of `[store] log`: {why}")))
+            }
+        },
     }
 }
 
@@ -355,41 +390,4 @@ async fn watch(
 /// leases.
 fn gives_up_after(file: &File) -> Option<Duration> {
     file.service.filter(|given| given.server == Server::Postgres).map(|_| file.fleet.lease)
-}
-
-/// What the names in braces stand for.
-fn values(file: &File, (service, store): (&[SocketAddr], Option<SocketAddr>)) -> Values {
-    let mut values = Values::default();
-    values.set("dir", file.folder.display());
-    let mut server = |name: &str, server: Option<Server>, address: SocketAddr| {
-        values.set(&format!("{name}.host"), address.ip());
-        values.set(&format!("{name}.port"), address.port());
-        match server {
-            Some(Server::Postgres) => {
-                values.set(name, format!("postgresql://{}@{address}/postgres", audit::postgres::USER));
-            }
-            _ => values.set(name, address),
-        }
-    };
-    let names = file.service.map(|given| ["service", given.server.name()].map(|name| (name, given.server)));
-    for (name, kind) in names.into_iter().flatten() {
-        match service {
-            [only] => server(name, Some(kind), *only),
-            several => {
-                (1..).zip(several).for_each(|(nth, address)| server(&format!("{name}.{nth}"), Some(kind), *address))
-            }
-        }
-    }
-    let kind = file.store.server();
-    if let Some(store) = store {
-        server("store", kind, store);
-        if file.service.is_none_or(|given| Some(given.server) != kind) {
-            server(file.store.name(), kind, store);
-        }
-    }
-    if service.len() > 1 {
-        let all = service.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",");
-        names.iter().flatten().for_each(|(name, _)| values.set(name, &all));
-    }
-    values
 }

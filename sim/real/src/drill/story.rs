@@ -229,7 +229,7 @@ impl Told<'_> {
                 match **fault {
                     // How long it is to last, nobody knows when it begins.
                     Fault::Pause { .. } => event.detail = format!("{} stopped", names(&on)),
-                    Fault::Partition { one_way: true, .. } => {
+                    Fault::Partition { one_way: true, ref to, .. } if to[..] == [Who::Store] => {
                         event.kind = FaultKind::from("held-write");
                         event.detail = format!("a write of {} held back on the wire", names(&on));
                         (event.on, event.to, event.sides, event.one_way) = (on, Vec::new(), Default::default(), false);
@@ -247,9 +247,17 @@ impl Told<'_> {
         let services = self.facts.services();
         let store = services.end..services.end + 1;
         to.iter()
-            .flat_map(|who| if *who == Who::Store { store.clone() } else { services.clone() })
+            .flat_map(|who| match who {
+                Who::Store => store.clone(),
+                Who::Named(name) => self.member(name),
+                _ => services.clone(),
+            })
             .map(number)
             .collect()
+    }
+
+    fn member(&self, name: &str) -> Range<usize> {
+        self.facts.names.iter().position(|member| member == name).map_or(0..0, |index| index..index + 1)
     }
 
     fn header_names(&self) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 mod postgres;
 mod resp;
+mod text;
 
 use super::{audit::redis::Scripts, file::Store};
 use crate::proxy::{Answer, Watch};
@@ -11,7 +12,8 @@ pub fn watch(store: &Store, scripts: &Scripts) -> Box<dyn Watch> {
     match store {
         Store::Postgres { table, .. } => Box::new(postgres::Frames::new(table)),
         Store::Redis { prefix, .. } => Box::new(resp::Commands::new(prefix, scripts.clone())),
-        Store::Http { .. } | Store::Own { .. } => Box::new(Requests),
+        Store::Own { link: Some(link), .. } => Box::new(text::Texts::new(&link.write)),
+        Store::Http { .. } | Store::Own { link: None, .. } => Box::new(Requests),
     }
 }
 

@@ -28,6 +28,7 @@ pub struct RawFleet {
     pub setup: Option<Words>,
     pub lease: Option<String>,
     pub within: Option<String>,
+    pub ready: Option<toml::Value>,
 }
 
 /// A command: a line, or its words.
@@ -71,6 +72,9 @@ pub struct RawHttp {
 #[serde(deny_unknown_fields)]
 pub struct RawOwn {
     pub accepted: Several,
+    pub refused: Option<Several>,
+    pub address: Option<String>,
+    pub write: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -72,14 +72,21 @@ fn a_store_may_be_each_member_s_own() {
     assert!(why.contains("names {postgres}, which is not known here") && !why.contains("{store}"), "{why}");
     let text = text.replace("{postgres}", "{data}") + "ready = \"can lead\"\n[load]\ncommand = \"ask {node} {port}\"\n";
     let file = read(&text).expect("a good file");
-    assert_eq!((file.accepted(), file.log.ready.as_slice()), (&["wrote".to_owned()][..], &["can lead".to_owned()][..]));
+    assert_eq!(
+        (file.decided()[0], file.log.ready.as_slice()),
+        (&["wrote".to_owned()][..], &["can lead".to_owned()][..])
+    );
     assert!(matches!(file.load, Some(Load::Command(_))));
     for scenario in [Scenario::GcPause, Scenario::LateWrite] {
-        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("stores of their own")));
+        assert!(scenario.impossible(&file).is_some_and(|why| why.contains("no `address` and `write`")));
     }
     assert_eq!(Scenario::GcPauseBetweenWrites.impossible(&file), None);
     for (from, to, part) in [
         ("\"wrote\"", "[]", "`[store] log`: `accepted` is what a member says once"),
+        ("\"wrote\"", "\"wrote\", write = \"put\"", "`[store] log`: `write` needs `address`"),
+        ("\"wrote\"", "\"wrote\", address = \"127.0.0.1:9\"", "`[store] log`: `address` needs `write`"),
+        ("\"wrote\"", "\"wrote\", address = \"127.0.0.1:9\", write = \"\"", "`[store] log`: `write` is empty"),
+        ("\"wrote\"", "\"wrote\", address = \"9\", write = \"put\"", "`[store] log`: "),
         ("ask {node}", "ask {leader}", "names {leader}, which is not known here"),
         ("{port}\"\n", "{port}\"\nrate = 3\n", "`[load] rate` is of `http`"),
         ("[load]\n", "[load]\nhttp = \"http://{leader}\"\n", "`[load]` has one of `http` and `command`"),
@@ -88,6 +95,37 @@ fn a_store_may_be_each_member_s_own() {
         let why = read(&text.replace(from, to)).expect_err("a wrong file");
         assert!(why.contains(part), "{why}\nlacks: {part}");
     }
+}
+
+#[test]
+fn a_store_that_is_not_known_has_writes_with_a_text() {
+    let store = "log = { accepted = \"wrote\", refused = \"stale\", address = \"127.0.0.1:9\", write = \"put \" }";
+    let text = format!("{FLEET}{REST}").replace("postgres = { audit = \"invoices\" }", store);
+    let file = read(&text.replace("{postgres}", "{store.port}")).expect("a good file");
+    let link = Link { address: ([127, 0, 0, 1], 9).into(), write: "put ".to_owned() };
+    let (accepted, refused) = (vec!["wrote".to_owned()], vec!["stale".to_owned()]);
+    assert_eq!(file.store, Store::Own { accepted, refused, link: Some(link) });
+    for scenario in [Scenario::GcPause, Scenario::LateWrite] {
+        assert_eq!(scenario.impossible(&file), None);
+    }
+    let why = read(&text.replace("{postgres}", "{log}")).expect_err("it has no name of its own");
+    assert!(why.contains("names {log}, which is not known here") && why.contains("{store}"), "{why}");
+}
+
+#[test]
+fn a_member_may_be_ready_by_a_text_its_port_or_an_answer() {
+    let text = |ready: &str| format!("{FLEET}ready = {ready}\n{REST}").replace("'a b'", "{port}");
+    let ready = |ready: &str| read(&text(ready)).expect("a good file").fleet.ready.expect("it says so");
+    assert_eq!(ready("\"listening on\""), Ready::Says(vec!["listening on".to_owned()]));
+    assert_eq!(ready("[\"up\", \"well\"]").texts(), ["up", "well"]);
+    assert_eq!(ready("{ port = true }"), Ready::Listens);
+    assert_eq!(ready("{ http = \"/healthz\" }"), Ready::Answers("/healthz".to_owned()));
+    for wrong in ["[]", "3", "{ port = 80 }", "{ port = false }", "{ http = \"healthz\" }", "{ tcp = true }"] {
+        let why = read(&text(wrong)).expect_err("a wrong file");
+        assert!(why.contains(", { port = true }, or { http = \"/PATH\" }") && !why.contains('\n'), "{why}");
+    }
+    let why = read(&text("{ port = true }").replace("{port}", "8080")).expect_err("nobody is told the port");
+    assert_eq!(why, "`[fleet] ready` asks at {port}, which is not in `command` or `env`");
 }
 
 #[test]

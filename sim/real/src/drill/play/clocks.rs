@@ -55,7 +55,7 @@ impl Run<'_> {
 /// The first, unless it is only that nobody has asked.
 fn worse(first: Option<Unnoticed>, next: Option<Unnoticed>) -> Option<Unnoticed> {
     match (first, next) {
-        (Some(first), Some(next)) if first.unasked && !next.unasked => Some(next),
+        (Some(first), Some(next)) if first.unmet && !next.unmet => Some(next),
         (first, next) => first.or(next),
     }
 }

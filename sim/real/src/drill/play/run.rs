@@ -122,6 +122,7 @@ impl<'f> Run<'f> {
     pub fn has_stopped(&mut self, member: usize) {
         self.leaders.retain(|leader| *leader != member);
         self.ready[member] = false;
+        self.stage.members[member].ready = Default::default();
         self.note(Note::Node(member, NodeState::Down));
     }
 
@@ -205,6 +206,8 @@ impl<'f> Run<'f> {
             match said {
                 Said::Elected(_) | Said::Deposed => self.leads(member, said, line.t_us),
                 Said::Accepted => self.row(line.t_us, Some(member), true),
+                Said::Refused => self.row(line.t_us, Some(member), false),
+                Said::Started => self.stage.members[member].ready.set(),
                 Said::Ready => self.ready[member] = true,
                 Said::Pause if self.pauses == Some(member) => {
                     self.pauses = None;

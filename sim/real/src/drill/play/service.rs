@@ -23,7 +23,7 @@ const ASKED_EVERY: Duration = Duration::from_millis(100);
 
 /// Why a fault of the service's leader shows nothing, if no other one led.
 fn nobody_led() -> Option<Unnoticed> {
-    Some(Unnoticed { why: "no other member of the service led".to_owned(), unasked: false })
+    Some(Unnoticed { why: "no other member of the service led".to_owned(), unmet: false })
 }
 
 impl Run<'_> {
@@ -109,7 +109,7 @@ impl Run<'_> {
         let within = self.file.fleet.within + elects;
         let written = self.until(within, |run| run.rows.iter().any(|rows| *rows > 0)).await?;
         let why = format!("nobody has written for {} s after the fault", within.as_secs());
-        Ok((!written).then_some(Unnoticed { why, unasked: false }))
+        Ok((!written).then_some(Unnoticed { why, unmet: false }))
     }
 
     /// Does something with the service, and hears what happens meanwhile: a write that nobody hears of waits on the wire.

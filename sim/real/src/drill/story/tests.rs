@@ -13,6 +13,7 @@ fn file(store: Store) -> File {
         setup: None,
         lease: Duration::from_secs(5),
         within: Duration::from_secs(30),
+        ready: None,
     };
     let log = crate::drill::file::LogWords::default();
     File { folder: PathBuf::new(), name: "billing".to_owned(), fleet, service: None, store, log, load: None }
