@@ -8,7 +8,8 @@ use fencepost_seat::{Backend, Fenced, Seat};
 use protocols::service::etcd;
 use scenarios::fault::{Fault, Who};
 use std::{
-    future::{pending, poll_fn},
+    future::{pending, poll_fn, ready},
+    pin::pin,
     task::Poll,
     time::Duration,
 };
@@ -111,6 +112,44 @@ fn a_leader_that_was_held_up_knows_it_before_its_next_step() {
         at(&lines, "n1 believes: false, for 0ns");
         assert!(find(&lines, "n1 begins another step").is_none());
         at(&lines, "n1: Ok(Expired)");
+    }
+}
+
+/// The same, and it waits for the end beside its work.
+struct WaitsForTheEnd;
+
+impl AnyPart for WaitsForTheEnd {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let seat = settings(backend).member(name).unwrap();
+        let term = seat.campaign().await;
+        let lead = term.lead().clone();
+        let mut ended = pin!(lead.ended());
+        tokio::select! {
+            biased;
+            why = &mut ended => println!("n1 is over too early: {why:?}"),
+            () = sleep_s(4.0) => {}
+        }
+        std::thread::sleep(Duration::from_secs_f64(here().ttl + 2.0));
+        tokio::select! {
+            biased;
+            why = &mut ended => println!("n1 is told: {why:?}"),
+            () = ready(()) => println!("n1 begins another step"),
+        }
+        println!("n1: {:?}", term.finish().await);
+    }
+}
+
+#[test]
+fn who_waits_for_the_end_is_told_before_its_next_step() {
+    for service in all_services() {
+        let lines = lines(service, || play_on_one_thread(WaitsForTheEnd));
+        println!("{}:{}", service.name, all(&lines));
+        at(&lines, "n1 is told: Expired");
+        at(&lines, "n1: Expired");
+        assert_eq!(lines.len(), 2);
     }
 }
 
