@@ -75,9 +75,11 @@ impl<B: Backend> Settings<B> {
 
     /// How long a request to the service may take, after which it counts as failed; by default a third of
     /// [`Settings::ttl`], and one second at most. A service that answers later than that is never led on, so give it more:
-    /// up to the time that a belief lasts, less the interval of renewals. A request that is lost holds up the next one
-    /// for as long. On Kubernetes it is client-go's, half of the renew deadline, and on ZooKeeper and with Raft it follows
-    /// from the lease: there it cannot be set.
+    /// up to the time that a belief lasts, less the interval of renewals. A request may take several exchanges, as when it
+    /// has to connect first, or Redis does not know its script yet. One that is lost holds up the next for as long.
+    ///
+    /// On Kubernetes it is client-go's, half of the renew deadline, and on ZooKeeper and with Raft it follows from the
+    /// lease: there it cannot be set.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = Some(timeout);

@@ -15,7 +15,7 @@ impl AnyPart for IsPatient {
         }
         let began = Instant::now();
         let seat = |seat: &str| Seat::new(backend.clone(), seat).ttl(Duration::from_secs(15));
-        let patient = |name: &str| seat(name).request_timeout(Duration::from_secs(3)).member("n1").unwrap();
+        let patient = |name: &str| seat(name).request_timeout(Duration::from_secs(6)).member("n1").unwrap();
         // Clones of a backend share a connection, which stands from here on.
         let before = patient("before");
         let before = before.campaign().await;
@@ -26,7 +26,7 @@ impl AnyPart for IsPatient {
         println!("n1 leads after more than a lease: {:?}", term.lead().check());
         println!("n1 leads since before: {:?}", before.lead().check());
         term.finish().await;
-        let usual = timeout(Duration::from_secs(8), usual.campaign()).await;
+        let usual = timeout(Duration::from_secs(6), usual.campaign()).await;
         println!("n1 leads with the usual timeout: {}", usual.is_ok());
     }
 }

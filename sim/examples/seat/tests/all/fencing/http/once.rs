@@ -168,7 +168,7 @@ impl Part for FailedToWrite {
         let (path, mut file) = (format!("{LEDGER}.requests"), String::new());
         fs::File::open(&path).unwrap().read_to_string(&mut file).unwrap();
         let (_, lines) = file.split_once('\n').unwrap();
-        fs::File::options().append(true).open(&path).unwrap().write_all(lines.as_bytes()).unwrap();
+        fs::File::options().append(true).open(&path).unwrap().write_all(lines.repeat(2).as_bytes()).unwrap();
         once(&resource, new, signed(new, "a", 0.0), "first").await;
         drop(resource);
         let resource = server_once();
