@@ -131,11 +131,12 @@ impl FenceLayer {
         self
     }
 
-    /// How long a request waits for the handlers of the leader before, 30 s by default. Then it is answered with 503; it
-    /// is never handled beside them. Once a newer leader has asked, older ones are refused, also if it has not been let in.
+    /// How long a request waits for the handlers of the leader before, 30 s by default and a day at most. Then it is
+    /// answered with 503; it is never handled beside them. Once a newer leader has asked, older ones are refused, also if
+    /// it has not been let in.
     #[must_use]
     pub fn wait_limit(mut self, limit: Duration) -> Self {
-        self.wait_limit = limit;
+        self.wait_limit = limit.min(Duration::from_secs(24 * 3_600));
         self
     }
 }
