@@ -85,6 +85,14 @@ pub trait Service {
     fn granted(&self, ttl: u64) -> u64 {
         (self.protocol().granted_ttl)(ttl)
     }
+    /// The service's rule for names, if this seat's breaks it.
+    fn refuses(&self, _seat: &str) -> Option<&'static str> {
+        None
+    }
+    /// Whether its requests have the timeout that is set.
+    fn has_request_timeout(&self) -> bool {
+        true
+    }
     /// `None` if the core's own belief ends.
     fn counted(&self) -> Option<Counted> {
         None
@@ -123,6 +131,7 @@ pub trait Service {
 
 /// An address that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     #[error("an address is needed")]
     None,

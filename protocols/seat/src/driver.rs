@@ -151,6 +151,8 @@ impl Driver {
                 order = orders.recv() => self.obey(order.unwrap_or(Order::Finish { release: true })),
                 () = tracker.idle(), if stopping => self.stopped(),
                 Some(answer) = answers.recv(), if !frozen => {
+                    // A renewal that is confirmed late does not bring back a belief that is over.
+                    self.expire(self.state.env.now());
                     self.note(&answer);
                     self.step(Input::Service(answer));
                 }

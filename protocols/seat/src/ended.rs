@@ -2,6 +2,7 @@ use std::fmt;
 
 /// Why a leadership ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Ended {
     /// The work was done, or was asked to finish. The lease was released, or runs out if the service did not answer.
     Resigned,

@@ -2,10 +2,13 @@ use std::{path::PathBuf, time::Duration};
 
 /// Settings that cannot work.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingsError {
-    #[error("`{0}` is no name for a seat: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    #[error("`{0}` is no name for a seat: use 1 to 63 letters, digits, `.`, `_` and `-`, and not `.` or `..` alone")]
     Seat(String),
-    #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    #[error("`{seat}` is no name for a seat on this service: {rule}")]
+    SeatThere { seat: String, rule: &'static str },
+    #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`, and not `.` or `..` alone")]
     Member(String),
     #[error("`{0}` is not one of the members")]
     Stranger(String),
@@ -25,4 +28,8 @@ pub enum SettingsError {
     Short { ttl: Duration, margin: Duration, belief: Duration },
     #[error("a margin of {} ms leaves too little of a lease of {} ms: use at most half of it", margin.as_millis(), ttl.as_millis())]
     Margin { margin: Duration, ttl: Duration },
+    #[error("a request timeout of {} ms does not go with a lease of {} ms and a margin of {} ms: use 10 ms to {} ms, so that a renewal may take it before the belief ends", timeout.as_millis(), ttl.as_millis(), margin.as_millis(), longest.as_millis())]
+    RequestTimeout { timeout: Duration, longest: Duration, ttl: Duration, margin: Duration },
+    #[error("the request timeout follows from the lease on this service: leave out `request_timeout`")]
+    NoRequestTimeout,
 }

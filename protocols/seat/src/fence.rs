@@ -37,22 +37,13 @@ pub mod store;
 use crate::ended::Ended;
 
 /// Why a fenced write did not happen, or may not have.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FenceError<E> {
     /// The leadership was over, or the resource refused its token; this attempt wrote nothing. A client that tries
     /// again by itself, as those of object stores and Redis clusters do, may have written before.
+    #[error("not written: {0}")]
     Over(Ended),
-    /// An error of the write itself.
+    /// An error of the write itself, as which this one is shown: its source is that one's.
+    #[error(transparent)]
     Write(E),
 }
-
-impl<E: std::fmt::Display> std::fmt::Display for FenceError<E> {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            FenceError::Over(why) => write!(f, "not written: {why}"),
-            FenceError::Write(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: std::error::Error> std::error::Error for FenceError<E> {}

@@ -106,6 +106,9 @@ impl<F: Fencing> Lead<F> {
     /// released before that. The handle yields `None` if it was dropped, or if leadership was over already.
     ///
     /// If it panics, leadership ends, and so does [`Seat::serve`](crate::Seat::serve), by a panic.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
         let (state, mark) = (self.state.clone(), self.state.tracker.enter());
         let work = async move {
@@ -119,6 +122,9 @@ impl<F: Fencing> Lead<F> {
     /// Runs `work`, which cannot be cancelled, on a thread where it may block, unless leadership is over by then. The
     /// lease is renewed until it has returned; if that takes longer than
     /// [`Settings::stop_within`](crate::Settings::stop_within), the stop is unclean.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -151,7 +157,8 @@ impl<F: Fencing> Lead<F> {
         Duration::from_nanos(deadline.saturating_sub(self.state.env.now().mono))
     }
 
-    /// Waits until the leadership is over.
+    /// Waits until the leadership is over. It is ready as soon as the clock says so, whoever is polled first: in a `select!`
+    /// let it be the first branch, with `biased`, and no later branch begins another step after a pause.
     pub async fn ended(&self) -> Ended {
         self.state.until_over().await
     }

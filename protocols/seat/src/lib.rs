@@ -20,6 +20,10 @@
 //!     })
 //!     .await?;
 //! println!("led, and then {why}");
+//! if why == fencepost_seat::Ended::UncleanStop {
+//!     // A part of the work may still be running, and a return from `main` would wait for its threads.
+//!     std::process::exit(1);
+//! }
 //! # Ok(())
 //! # }
 //! ```
@@ -44,6 +48,11 @@
 #[cfg(all(doctest, feature = "etcd", feature = "postgres", feature = "raft", feature = "signal", feature = "tls"))]
 #[doc = include_str!("../../../docs/seat.md")]
 mod page {}
+
+/// The package's page.
+#[cfg(all(doctest, feature = "etcd", feature = "postgres"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 /// The same for those who come from elsewhere.
 #[cfg(all(doctest, feature = "etcd", feature = "redis", feature = "postgres"))]

@@ -1,3 +1,5 @@
+mod serving;
+
 use crate::{
     backend::Backend,
     counts::Counts,
@@ -7,7 +9,7 @@ use crate::{
     lead::Lead,
     resigner::Resigner,
     state::{Phase, State, Successor},
-    term::{Campaign, Leads, Term},
+    term::{Campaign, Leads, Own, Term},
     tracker::Tracker,
     watch::{Status, Watch},
 };
@@ -19,18 +21,12 @@ use protocols_clients::env::Env;
 use std::{
     convert::Infallible,
     fmt,
-    future::{Future, pending, poll_fn},
+    future::pending,
     marker::PhantomData,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::pin,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
-    task::Poll,
     time::Duration,
 };
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard, mpsc, watch};
-use tracing::Instrument;
-
-type Panic = Box<dyn std::any::Any + Send>;
 
 /// A place that one process of a fleet holds at a time.
 pub struct Seat<B: Backend> {
@@ -58,6 +54,8 @@ struct Away {
     /// Nanoseconds of the monotonic clock.
     until: u64,
     back_off: BackOff,
+    /// What the last leadership has spawned.
+    former: Option<Tracker>,
     /// Whether it has left the seat to those that are preferred.
     has_deferred: bool,
 }
@@ -112,114 +110,27 @@ impl<B: Backend> Seat<B> {
         }
     }
 
-    /// Campaigns, runs `work` while this member leads, stops what it spawned, and releases the lease. Returns why the
-    /// leadership ended, also if `work` has returned `Ok`. A member that has resigned waits for one retry period before
-    /// it campaigns again, so that others go first.
-    ///
-    /// When leadership is over, `work` is dropped where it waits. When it is asked to finish
-    /// ([`Seat::resigner`]), it is dropped after [`Settings::drain`](crate::Settings::drain).
-    ///
-    /// May be dropped at any time. While the runtime lives, a campaign that is dropped withdraws, and a leader's lease
-    /// is released once what it spawned has stopped.
-    ///
-    /// # Errors
-    /// The work's own, if it failed while it led and has stopped in time; otherwise an error is a consequence, and the
-    /// end of the leadership is returned. The lease is released, and this member stays away for
-    /// [`Settings::hold_down`](crate::Settings::hold_down).
-    ///
-    /// # Panics
-    /// If `work` panics, or anything that it spawned: after the rest has stopped. The lease is not released then.
-    pub async fn serve<E>(&self, work: impl AsyncFnOnce(&Lead<B::Fencing>) -> Result<(), E>) -> Result<Ended, E> {
-        // Kept until this member's absence is noted: another campaign of this seat takes its turn once it is dropped.
-        let term = self.campaign().await;
-        let lead = term.lead().clone();
-        // Called within the block, so that a panic of the call is one of the work.
-        let outcome = self.attend(&lead, async { work(&lead).await }.instrument(lead.span.clone())).await;
-        if let Some(Err(panic)) = outcome {
-            term.end(false).await;
-            resume_unwind(panic)
-        }
-        let why = term.end(true).await;
-        assert!(!lead.state.tracker.has_panicked(), "what the leader of `{}` has spawned panicked", self.name());
-        match (why, outcome) {
-            (Ended::Resigned, Some(Ok(Err(error)))) => {
-                self.keep_away(nanoseconds(self.hold_down));
-                return Err(error);
-            }
-            (Ended::Resigned, _) if self.resigning.borrow().is_some() => {
-                self.keep_away(self.deference.longest.max(self.setup.timings.retry_period()));
-            }
-            (Ended::Resigned, _) => self.keep_away(self.setup.timings.retry_period()),
-            (Ended::Refused, _) => {
-                let wait = self.away().back_off.refused();
-                self.keep_away(wait);
-            }
-            (Ended::Expired | Ended::Lost | Ended::UncleanStop, _) => {}
-        }
-        if why != Ended::Refused {
-            self.away().back_off.confirmed();
-        }
-        Ok(why)
-    }
-
-    /// Serves again and again until `shutdown` resolves; then asks a leader to finish, and returns once it has let go.
-    /// Errors of the work are logged.
-    ///
-    /// Returns [`Ended::UncleanStop`] at once after an unclean stop: the process should end, since a part of its former
-    /// work may still be running.
-    ///
-    /// # Panics
-    /// As for [`Seat::serve`].
-    pub async fn serve_until<E: fmt::Display>(
-        &self,
-        shutdown: impl Future<Output = ()>,
-        mut work: impl AsyncFnMut(&Lead<B::Fencing>) -> Result<(), E>,
-    ) -> Ended {
-        let mut shutdown = pin!(shutdown);
-        let mut asked = false;
-        loop {
-            let mut serving = pin!(self.serve(&mut work));
-            let ended = loop {
-                tokio::select! {
-                    biased;
-                    ended = &mut serving => break Some(ended),
-                    () = &mut shutdown, if !asked => {
-                        asked = true;
-                        self.resigner().resign();
-                        if !*self.leads.borrow() {
-                            break None;
-                        }
-                    }
-                }
-            };
-            let why = match ended {
-                Some(Ok(why)) => why,
-                Some(Err(error)) => {
-                    tracing::warn!(%error, seat = self.name(), "the work has failed");
-                    Ended::Resigned
-                }
-                None => break,
-            };
-            tracing::info!(%why, seat = self.name(), "leadership has ended");
-            if asked || why == Ended::UncleanStop {
-                return why;
-            }
-        }
-        // The campaign was dropped just now; it withdraws.
-        drop(self.turn.lock().await);
-        Ended::Resigned
-    }
-
     /// Campaigns until this member leads. One campaign or leadership of a seat follows the other: this waits until the
-    /// [`Term`] before has let go.
+    /// [`Term`] before has let go, and until what that spawned has stopped, also after an
+    /// [unclean stop](Ended::UncleanStop).
     ///
     /// May be dropped at any time; while the runtime lives, it withdraws.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub async fn campaign(&self) -> Term<B::Fencing> {
+        self.campaign_as(&Own::default()).await
+    }
+
+    async fn campaign_as(&self, own: &Own) -> Term<B::Fencing> {
         loop {
+            own.set(None);
             let turn = Arc::new(self.turn.clone().lock_owned().await);
+            self.former_has_stopped().await;
             let until = self.away().until;
             self.backend.env().sleep_until(until).await;
             let campaign = self.start(turn);
+            own.set(Some(campaign.state.clone()));
             if let Some(token) = campaign.won().await {
                 let leads = Leads::new(&self.leads, &self.resigning);
                 let (state, holder) = (campaign.state.clone(), self.holder(&campaign));
@@ -301,6 +212,19 @@ impl<B: Backend> Seat<B> {
         format!("{member}/{:016x}", campaign.state.nonce).into()
     }
 
+    /// After an unclean stop a part of the former work may still run, and must not do so beside the next leadership's.
+    async fn former_has_stopped(&self) {
+        let Some(former) = self.away().former.clone() else { return };
+        if !former.is_idle() {
+            let seat = self.name();
+            tracing::warn!(
+                seat,
+                "waits to campaign until the work of its last leadership has stopped: the process should end"
+            );
+        }
+        former.idle().await;
+    }
+
     fn start(&self, turn: Arc<OwnedMutexGuard<()>>) -> Campaign {
         let env = self.backend.env();
         let nonce = env.random();
@@ -318,6 +242,7 @@ impl<B: Backend> Seat<B> {
             orders,
             resigning: self.resigning.subscribe(),
         });
+        self.away().former = Some(state.tracker.clone());
         let course = Course {
             elector,
             margin: nanoseconds(self.margin),
@@ -335,30 +260,6 @@ impl<B: Backend> Seat<B> {
         let span = tracing::info_span!("campaign", seat = self.name(), member = self.member());
         span.in_scope(|| driver::start::start(&self.backend, course, state.clone(), to_obey, turn.clone()));
         Campaign { state, _turn: turn }
-    }
-
-    /// Runs `work` until it ends, panics, or must not go on, and drops it.
-    async fn attend<T>(&self, lead: &Lead<B::Fencing>, work: impl Future<Output = T>) -> Option<Result<T, Panic>> {
-        let drained = async {
-            lead.resigning().await;
-            self.backend.env().sleep(nanoseconds(self.drain)).await;
-        };
-        let (mut work, mut drained) = (pin!(Some(work)), pin!(drained));
-        let attended = poll_fn(|context| {
-            if drained.as_mut().poll(context).is_ready() {
-                return Poll::Ready(None);
-            }
-            let Some(work) = work.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-            match catch_unwind(AssertUnwindSafe(|| work.poll(context))) {
-                Ok(polled) => polled.map(|done| Some(Ok(done))),
-                Err(panic) => Poll::Ready(Some(Err(panic))),
-            }
-        });
-        let outcome = lead.state.while_leading(attended).await.flatten();
-        match catch_unwind(AssertUnwindSafe(|| work.set(None))) {
-            Ok(()) => outcome,
-            Err(panic) => Some(Err(panic)),
-        }
     }
 
     /// From when a campaign that begins now gives back what it wins, nanoseconds of the monotonic clock.

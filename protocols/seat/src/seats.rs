@@ -39,7 +39,13 @@ impl<B: Backend> Settings<B> {
 
 impl<B: Backend> Seats<B> {
     /// Serves every seat until `shutdown` resolves, as [`Seat::serve_until`] does one; `work` gets the number of the
-    /// shard. Returns [`Ended::UncleanStop`] if a stop was unclean, after all others have let go: the process should
+    /// shard.
+    ///
+    /// The closures of all shards run within this one future, and so in one task: while one of them computes or blocks, no
+    /// other goes on, and their leases are renewed all the same. Work that does more than wait belongs in a task for each
+    /// shard, `lead.spawn(charge(shard, lead.clone())).await`, or in [`Lead::spawn_blocking`].
+    ///
+    /// Returns [`Ended::UncleanStop`] if a stop was unclean, after all others have let go: the process should
     /// end then.
     ///
     /// # Panics

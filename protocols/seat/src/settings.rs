@@ -15,6 +15,7 @@ pub struct Settings<B> {
     pub(crate) seat: String,
     pub(crate) ttl: Duration,
     pub(crate) margin: Option<Duration>,
+    pub(crate) request_timeout: Option<Duration>,
     pub(crate) drain: Duration,
     pub(crate) stop_within: Duration,
     pub(crate) hold_down: Option<Duration>,
@@ -26,6 +27,9 @@ pub struct Settings<B> {
 const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest one. What is longer is a mistake, or a lock.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+
+/// The shortest timeout of a request: below, a healthy service does not answer in time.
+const SHORTEST_REQUEST: Duration = Duration::from_millis(10);
 
 impl<B: Backend> Seat<B> {
     /// The settings of a seat called `seat`, on this service.
@@ -42,6 +46,7 @@ impl<B: Backend> Settings<B> {
             seat: seat.to_owned(),
             ttl: Duration::from_secs(15),
             margin: None,
+            request_timeout: None,
             drain: Duration::from_secs(10),
             stop_within: Duration::from_secs(5),
             hold_down: None,
@@ -65,6 +70,19 @@ impl<B: Backend> Settings<B> {
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
         self.margin = Some(margin);
+        self
+    }
+
+    /// How long a request to the service may take, after which it counts as failed; by default a third of
+    /// [`Settings::ttl`], and one second at most. A service that answers later than that is never led on, so give it more:
+    /// up to the time that a belief lasts, less the interval of renewals. A request may take several exchanges, as when it
+    /// has to connect first, or Redis does not know its script yet. One that is lost holds up the next for as long.
+    ///
+    /// On Kubernetes it is client-go's, half of the renew deadline, and on ZooKeeper and with Raft it follows from the
+    /// lease: there it cannot be set.
+    #[must_use]
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = Some(timeout);
         self
     }
 
@@ -125,6 +143,9 @@ impl<B: Backend> Settings<B> {
         if !is_name(&self.seat) {
             return Err(SettingsError::Seat(self.seat));
         }
+        if let Some(rule) = self.backend.refuses(&self.seat) {
+            return Err(SettingsError::SeatThere { seat: self.seat, rule });
+        }
         if let Some(wrong) = self.members.iter().chain(&self.preferred).chain([&member]).find(|name| !is_name(name)) {
             return Err(SettingsError::Member(wrong.clone()));
         }
@@ -135,7 +156,7 @@ impl<B: Backend> Settings<B> {
         if margin > ttl / 2 {
             return Err(SettingsError::Margin { margin, ttl });
         }
-        let timings = timings(&self.backend, ttl);
+        let mut timings = timings(&self.backend, ttl);
         let unseen = self.backend.counted().map_or(0, |counted| counted.unseen);
         let believed = self.backend.protocol().read_lease.filter(|_| self.backend.counted().is_none());
         let believed = believed.map_or(timings.lease_ttl, |of| of(&timings).0);
@@ -143,14 +164,21 @@ impl<B: Backend> Settings<B> {
         if 2 * belief < 3 * timings.renew_interval {
             return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
         }
+        if let Some(timeout) = self.request_timeout {
+            let longest = Duration::from_nanos(belief - timings.renew_interval);
+            if !self.backend.has_request_timeout() {
+                return Err(SettingsError::NoRequestTimeout);
+            }
+            if !(SHORTEST_REQUEST..=longest).contains(&timeout) {
+                return Err(SettingsError::RequestTimeout { timeout, longest, ttl, margin });
+            }
+            timings.request_timeout = nanoseconds(timeout);
+        }
         let deference = Deference::new(&self.preferred, &member, timings.lease_ttl);
         let hold_down = self.hold_down.unwrap_or(Duration::from_nanos(timings.lease_ttl));
         let hold_down = hold_down.max(Duration::from_nanos(deference.longest));
         let Settings { backend, seat, members, drain, stop_within, .. } = self;
         let members = backend.claimed(&seat, &member, &timings)?.unwrap_or(members);
-        if let Some(wrong) = members.iter().find(|name| !is_name(name)) {
-            return Err(SettingsError::Member(wrong.clone()));
-        }
         let backend = backend.lasting(timings.lease_ttl);
         Ok(Seat::made(Parts {
             backend,
@@ -183,6 +211,9 @@ fn timings(service: &impl Service, ttl: Duration) -> Timings {
     }
 }
 
-fn is_name(name: &str) -> bool {
-    (1..=63).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
+/// In paths of HTTP and of ZooKeeper, `.` and `..` are no names.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=63).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
+        && !matches!(name, "." | "..")
 }

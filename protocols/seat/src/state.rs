@@ -79,25 +79,36 @@ impl State {
     /// work must not go on before the driver has noticed.
     pub(crate) async fn while_leading<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let (mut work, mut over) = (pin!(work), pin!(self.until_over()));
-        poll_fn(|context| {
-            if over.as_mut().poll(context).is_ready() || self.over().is_some() {
-                return Poll::Ready(None);
-            }
-            work.as_mut().poll(context).map(Some)
+        poll_fn(|context| match over.as_mut().poll(context) {
+            Poll::Ready(_) => Poll::Ready(None),
+            Poll::Pending => work.as_mut().poll(context).map(Some),
         })
         .await
     }
 
-    /// Waits until the belief is over.
+    /// Waits until the belief is over. The clock is read at each poll: after a pause whoever waits for this must learn it
+    /// before the driver has.
     pub(crate) async fn until_over(&self) -> Ended {
         let mut phase = self.phase.subscribe();
-        loop {
-            if let Phase::Over(why) | Phase::Done(why) = *phase.borrow_and_update() {
-                return why;
+        let mut told = pin!(phase.wait_for(|phase| matches!(phase, Phase::Over(_) | Phase::Done(_))));
+        poll_fn(|context| {
+            // For its wake-up; the reference that it gives would block the next borrow.
+            let told = told.as_mut().poll(context).map(drop);
+            match self.over() {
+                Some(why) => Poll::Ready(why),
+                None => told.map(|()| Ended::Lost),
             }
-            if phase.changed().await.is_err() {
-                return Ended::Lost;
-            }
+        })
+        .await
+    }
+
+    /// Waits until the driver has ended.
+    pub(crate) async fn until_done(&self) -> Ended {
+        let mut phase = self.phase.subscribe();
+        // The sender lives as long as this.
+        match phase.wait_for(|phase| matches!(phase, Phase::Done(_))).await.map(|phase| *phase) {
+            Ok(Phase::Done(why)) => why,
+            _ => Ended::UncleanStop,
         }
     }
 }

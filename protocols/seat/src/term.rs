@@ -3,7 +3,11 @@ use crate::{
     lead::{Fencing, Lead},
     state::{Order, Phase, State, Successor},
 };
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 /// One leadership, as a value: the primitive under [`Seat::serve`](crate::Seat::serve).
@@ -62,7 +66,7 @@ pub(crate) struct Campaign {
 impl Campaign {
     /// Waits until it has won; `None` if it has ended instead.
     pub(crate) async fn won(&self) -> Option<u64> {
-        let mut phase = self.phase();
+        let mut phase = self.state.phase.subscribe();
         // The state, and so the sender, lives as long as this.
         let won = phase.wait_for(|phase| *phase != Phase::Campaigning).await.ok()?;
         match *won {
@@ -73,27 +77,33 @@ impl Campaign {
 
     pub(crate) async fn finish(&self, release: bool) -> Ended {
         self.end(release);
-        let mut phase = self.phase();
-        let done = phase.wait_for(|phase| matches!(phase, Phase::Done(_))).await.map(|phase| *phase);
-        match done {
-            Ok(Phase::Done(why)) => why,
-            _ => Ended::UncleanStop,
-        }
+        self.state.until_done().await
     }
 
     /// Orders the end; only the first such order counts.
     fn end(&self, release: bool) {
         self.state.order(Order::Finish { release });
     }
-
-    fn phase(&self) -> watch::Receiver<Phase> {
-        self.state.phase.subscribe()
-    }
 }
 
 impl Drop for Campaign {
     fn drop(&mut self) {
         self.end(!std::thread::panicking());
+    }
+}
+
+/// The campaign of one caller. Others may campaign for the same seat, each in its turn.
+#[derive(Default)]
+pub(crate) struct Own(Mutex<Option<Arc<State>>>);
+
+impl Own {
+    /// `None` while it waits for its turn.
+    pub(crate) fn state(&self) -> Option<Arc<State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, state: Option<Arc<State>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 

@@ -30,6 +30,10 @@ impl Tracker {
         Mark(self.clone())
     }
 
+    pub(crate) fn is_idle(&self) -> bool {
+        *self.0.running.borrow() == 0
+    }
+
     /// Waits until nothing is running.
     pub(crate) async fn idle(&self) {
         let mut running = self.0.running.subscribe();

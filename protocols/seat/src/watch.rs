@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 /// What is known of a seat.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Status {
     /// Whether this member leads or is letting go. For people and dashboards: it may be over when it is read.
     pub leads: bool,

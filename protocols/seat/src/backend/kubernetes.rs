@@ -54,6 +54,21 @@ impl Service for Kubernetes {
         &self.env
     }
 
+    fn refuses(&self, seat: &str) -> Option<&'static str> {
+        let small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_label = |label: &str| {
+            let ends = [label.bytes().next(), label.bytes().next_back()];
+            ends.iter().all(|end| end.is_some_and(small)) && label.bytes().all(|byte| small(byte) || byte == b'-')
+        };
+        let rule = "a Lease is called by small letters, digits, `-` and `.`, with a letter or digit at both ends of each part between dots";
+        (!seat.split('.').all(is_label)).then_some(rule)
+    }
+
+    /// The core has client-go's.
+    fn has_request_timeout(&self) -> bool {
+        false
+    }
+
     fn counted(&self) -> Option<Counted> {
         Some(Counted { confirms, seen, unseen: SECOND })
     }

@@ -2,7 +2,7 @@ use super::{
     AddressError, Backend, Deliver, Running, Service,
     reach::{endpoint, seeded},
 };
-use crate::{error::SettingsError, lead::Fenced};
+use crate::{error::SettingsError, lead::Fenced, settings::is_name};
 use protocols::{
     election::{Protocol, Timings, raft},
     elector::ServiceOutput,
@@ -176,7 +176,16 @@ impl Service for Raft {
         &self.env
     }
 
+    /// Its requests wait for elections.
+    fn has_request_timeout(&self) -> bool {
+        false
+    }
+
     fn claimed(&self, seat: &str, member: &str, timings: &Timings) -> Result<Option<Vec<String>>, SettingsError> {
+        // Before the member has its folder and votes.
+        if let Some((wrong, _)) = self.members.iter().find(|(name, _)| !is_name(name)) {
+            return Err(SettingsError::Member(wrong.clone()));
+        }
         let mut seated = self.seated.lock().unwrap_or_else(PoisonError::into_inner);
         if seated.is_some() {
             return Err(SettingsError::Taken(seat.to_owned()));

@@ -122,6 +122,11 @@ impl Service for Zookeeper {
         Some(Session { says })
     }
 
+    /// The session's silence has it.
+    fn has_request_timeout(&self) -> bool {
+        false
+    }
+
     fn place(&self, seat: &str) -> String {
         format!("{}/fencepost/{seat}", self.chroot)
     }

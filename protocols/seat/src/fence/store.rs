@@ -34,6 +34,7 @@ pub struct Store {
 
 /// Why a request has no number, or may not have one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     #[error(transparent)]
     Address(AddressError),

@@ -2,9 +2,12 @@
 
 mod raft;
 
-use fencepost_seat::{AddressError, Consul, Etcd, Postgres, PostgresLock, Redis, Redlock, Seat, Zookeeper};
+use fencepost_seat::{
+    AddressError, Consul, Ended, Etcd, Postgres, PostgresLock, Redis, Redlock, Seat, SettingsError, Zookeeper,
+    fence::FenceError,
+};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use std::sync::Arc;
+use std::{error::Error, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt, net::TcpListener};
 
 fn tls() -> ClientConfig {
@@ -110,6 +113,49 @@ fn an_ensemble_is_read_as_its_own_clients_read_it() {
     }
 }
 
+#[test]
+fn what_is_no_part_of_a_path_is_no_name() {
+    let etcd = Etcd::connect(["http://etcd:2379"]).unwrap();
+    let seat = |seat: &str, member: &str| Seat::new(etcd.clone(), seat).member(member).map(drop);
+    for bad in [".", "..", "a/b", ""] {
+        assert_eq!(seat(bad, "a"), Err(SettingsError::Seat(bad.to_owned())));
+        assert_eq!(seat("invoices", bad), Err(SettingsError::Member(bad.to_owned())));
+    }
+    assert_eq!(seat("...", "a.b"), Ok(()));
+}
+
+#[test]
+fn a_request_may_take_as_long_as_a_belief_has_after_a_renewal() {
+    let seat = |ms| {
+        let postgres = Postgres::connect("postgres://app@db/app").unwrap();
+        let seat = Seat::new(postgres, "invoices").ttl(Duration::from_secs(15));
+        seat.request_timeout(Duration::from_millis(ms)).member("a").map(drop).map_err(|error| error.to_string())
+    };
+    // A belief of 13.5 s, which is renewed every 5 s.
+    for good in [10, 1_500, 8_500] {
+        assert_eq!(seat(good), Ok(()));
+    }
+    for bad in [0, 9, 8_501] {
+        let why = "does not go with a lease of 15000 ms and a margin of 1500 ms: use 10 ms to 8500 ms";
+        assert_eq!(
+            seat(bad).unwrap_err(),
+            format!("a request timeout of {bad} ms {why}, so that a renewal may take it before the belief ends")
+        );
+    }
+}
+
+#[test]
+fn a_fences_error_has_the_source_of_the_writes() {
+    let write = FenceError::Write(Wraps(Ended::Lost));
+    assert_eq!(write.to_string(), "the write has failed");
+    assert_eq!(write.source().map(ToString::to_string), Some(Ended::Lost.to_string()));
+    assert!(FenceError::<Wraps>::Over(Ended::Refused).source().is_none());
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the write has failed")]
+struct Wraps(#[source] Ended);
+
 #[cfg(unix)]
 #[tokio::test]
 async fn sigterm_asks_to_finish() {
@@ -144,7 +190,7 @@ fn the_page_has_the_defaults() {
         let row = format!("| `{name}` | {} s |", value.trim_end_matches('s'));
         assert!(page.contains(&row), "docs/seat.md does not have {row}");
     }
-    for name in ["margin", "hold_down"] {
+    for name in ["margin", "request_timeout", "hold_down"] {
         assert_eq!(shown(name).map(|(value, _)| value), Some("None"), "{name} follows from `ttl`");
     }
 }

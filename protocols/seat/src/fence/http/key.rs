@@ -135,6 +135,7 @@ pub fn accepted_once(
 
 /// Why a request that was to be handled once was not, or may not have been.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotHandled {
     /// An earlier attempt's handler panicked, or ended with its process. It is not called again under this name. Find out
     /// whether it has written; if not, ask under another name.

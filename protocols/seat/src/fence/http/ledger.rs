@@ -27,6 +27,7 @@ pub(super) fn check_name(resource: &str) -> Result<(), BadName> {
 
 /// Why a ledger could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     #[error("the ledger {} is open in another process, or twice in this one", .0.display())]
     Taken(PathBuf),

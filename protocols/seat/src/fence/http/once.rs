@@ -43,7 +43,7 @@ struct Known {
 #[derive(Debug)]
 struct Journal {
     file: File,
-    /// Bytes that are whole; behind them may be a part of a line that could not be written.
+    /// Bytes that are known to be on the disk; behind them may be lines, or parts, of which that is not known.
     length: u64,
     /// Lines until it is written anew.
     spare: usize,
@@ -167,7 +167,11 @@ impl Requests {
             // If it fails, the next line tries again.
             *journal = write_anew(&self.path, &self.resource, &all)?;
         }
-        // Over what an earlier failure may have left.
+        // What a failed write has left may be whole lines, of which a shorter one would cover a part.
+        if journal.file.metadata()?.len() > journal.length {
+            journal.file.set_len(journal.length)?;
+            journal.file.sync_data()?;
+        }
         journal.file.seek(SeekFrom::Start(journal.length))?;
         journal.file.write_all(line.as_bytes())?;
         journal.file.sync_data()?;

@@ -14,11 +14,17 @@ use std::{
     future::Future,
     path::Path,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+use tokio::{
+    sync::{OwnedRwLockReadGuard, RwLock},
+    time::{Instant, timeout_at},
+};
 use tower_layer::Layer;
 use tower_service::Service;
 use tracing::Instrument;
@@ -27,7 +33,9 @@ use tracing::Instrument;
 ///
 /// Put it around the routes that write, and only those, and into no router that is nested in another, which would hide
 /// a part of the path. A leader that is newer waits until the handlers of requests under way have ended, and they run
-/// to their end even if their client has gone.
+/// to their end even if their client has gone. What has waited for longer than [`FenceLayer::wait_limit`] is answered
+/// with 503, and may be asked again: a handler that never ends keeps every newer leader out, so give each a limit. The
+/// runtime needs its timers.
 ///
 /// It orders handlers, so a write must be over when its handler ends. One in this process's memory or files is. A write
 /// to another machine may not be: a statement goes on in a database after its future was dropped by a timeout, by a
@@ -42,10 +50,12 @@ use tracing::Instrument;
 pub struct FenceLayer {
     shared: Arc<Shared>,
     body_limit: usize,
+    wait_limit: Duration,
 }
 
 /// Who has made a request that was let through.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Leader {
     /// Its fencing token.
     pub token: u64,
@@ -60,6 +70,8 @@ struct Shared {
     ledger: Ledger,
     /// Who writes now. Each request under way has it locked for reading.
     sealed: Arc<RwLock<Option<Sealed>>>,
+    /// The highest token that has asked, so that older leaders are not let in again while a newer one waits.
+    asked: AtomicU64,
     /// Those that are handled once; `None` if they may be handled again.
     requests: Option<Arc<Requests>>,
 }
@@ -107,14 +119,24 @@ impl FenceLayer {
         let sealed = Arc::new(RwLock::new(sealed));
         let requests = keep.map(|keep| Requests::open(beside(path, "requests"), resource, keep).map(Arc::new));
         let requests = requests.transpose()?;
-        let shared = Arc::new(Shared { key, resource: resource.to_owned(), ledger, sealed, requests });
-        Ok(FenceLayer { shared, body_limit: 1 << 20 })
+        let (resource, asked) = (resource.to_owned(), AtomicU64::new(0));
+        let shared = Arc::new(Shared { key, resource, ledger, sealed, asked, requests });
+        Ok(FenceLayer { shared, body_limit: 1 << 20, wait_limit: Duration::from_secs(30) })
     }
 
     /// How many bytes a body may have, 1 MiB by default. It is read as a whole, since the signature covers it.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
+        self
+    }
+
+    /// How long a request waits for the handlers of the leader before, 30 s by default and a day at most. Then it is
+    /// answered with 503; it is never handled beside them. Once a newer leader has asked, older ones are refused, also if
+    /// it has not been let in.
+    #[must_use]
+    pub fn wait_limit(mut self, limit: Duration) -> Self {
+        self.wait_limit = limit.min(Duration::from_secs(24 * 3_600));
         self
     }
 }
@@ -223,24 +245,35 @@ impl FenceLayer {
         };
         let shared = &self.shared;
         let asks = shared.key.verify(&shared.resource, parts, &body).map_err(|why| (StatusCode::UNAUTHORIZED, why))?;
-        Ok((body, shared.turn(asks).await?))
+        Ok((body, shared.turn(asks, self.wait_limit).await?))
     }
 }
 
 impl Shared {
-    async fn turn(self: &Arc<Self>, asks: Sealed) -> Result<OwnedRwLockReadGuard<Option<Sealed>>, Refusal> {
-        const OLDER: Refusal = (StatusCode::PRECONDITION_FAILED, "a newer leader has written");
+    async fn turn(
+        self: &Arc<Self>,
+        asks: Sealed,
+        limit: Duration,
+    ) -> Result<OwnedRwLockReadGuard<Option<Sealed>>, Refusal> {
+        const OLDER: Refusal = (StatusCode::PRECONDITION_FAILED, "a newer leader has written, or waits to");
+        const BUSY: Refusal = (StatusCode::SERVICE_UNAVAILABLE, "a handler of the leader before has not ended");
+        if self.asked.fetch_max(asks.token, Ordering::AcqRel) > asks.token {
+            return Err(OLDER);
+        }
+        let until = Instant::now() + limit;
         {
-            let sealed = self.sealed.clone().read_owned().await;
+            let sealed = timeout_at(until, self.sealed.clone().read_owned()).await.map_err(|_| BUSY)?;
             match &*sealed {
+                _ if self.asked.load(Ordering::Acquire) > asks.token => return Err(OLDER),
                 Some(newest) if *newest == asks => return Ok(sealed),
                 Some(newest) if newest.token >= asks.token => return Err(OLDER),
                 _ => {}
             }
         }
         // All requests of the leader before have been handled when this has it.
-        let mut sealed = self.sealed.clone().write_owned().await;
+        let mut sealed = timeout_at(until, self.sealed.clone().write_owned()).await.map_err(|_| BUSY)?;
         match &*sealed {
+            _ if self.asked.load(Ordering::Acquire) > asks.token => return Err(OLDER),
             Some(newest) if *newest == asks => {}
             Some(newest) if newest.token >= asks.token => return Err(OLDER),
             _ => {

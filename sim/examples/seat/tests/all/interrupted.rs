@@ -5,10 +5,11 @@ use crate::world::{
     lines, lines_with, node, play, play_any, play_on_one_thread, served, settings, sleep_s, successor, until_s,
 };
 use fencepost_seat::{Backend, Fenced, Seat};
-use protocols::service::etcd;
+use protocols::service::{etcd, kubernetes};
 use scenarios::fault::{Fault, Who};
 use std::{
-    future::{pending, poll_fn},
+    future::{pending, poll_fn, ready},
+    pin::pin,
     task::Poll,
     time::Duration,
 };
@@ -111,6 +112,85 @@ fn a_leader_that_was_held_up_knows_it_before_its_next_step() {
         at(&lines, "n1 believes: false, for 0ns");
         assert!(find(&lines, "n1 begins another step").is_none());
         at(&lines, "n1: Ok(Expired)");
+    }
+}
+
+/// The same, and it waits for the end beside its work.
+struct WaitsForTheEnd;
+
+impl AnyPart for WaitsForTheEnd {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let seat = settings(backend).member(name).unwrap();
+        let term = seat.campaign().await;
+        let lead = term.lead().clone();
+        let mut ended = pin!(lead.ended());
+        tokio::select! {
+            biased;
+            why = &mut ended => println!("n1 is over too early: {why:?}"),
+            () = sleep_s(4.0) => {}
+        }
+        std::thread::sleep(Duration::from_secs_f64(here().ttl + 2.0));
+        tokio::select! {
+            biased;
+            why = &mut ended => println!("n1 is told: {why:?}"),
+            () = ready(()) => println!("n1 begins another step"),
+        }
+        println!("n1: {:?}", term.finish().await);
+    }
+}
+
+#[test]
+fn who_waits_for_the_end_is_told_before_its_next_step() {
+    for service in all_services() {
+        let lines = lines(service, || play_on_one_thread(WaitsForTheEnd));
+        println!("{}:{}", service.name, all(&lines));
+        at(&lines, "n1 is told: Expired");
+        at(&lines, "n1: Expired");
+        assert_eq!(lines.len(), 2);
+    }
+}
+
+/// n1's only thread is held up while a renewal is under way, whose answer is there when the belief is over by the clock.
+struct IsRenewedLate {
+    from_s: f64,
+}
+
+impl AnyPart for IsRenewedLate {
+    async fn play<B: Backend>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let began = Instant::now();
+        let seat = settings(backend).ttl(Duration::from_secs(15)).member(name).unwrap();
+        let term = seat.campaign().await;
+        until_s(began, self.from_s).await;
+        std::thread::sleep(Duration::from_secs(9));
+        let told = term.lead().check();
+        sleep_s(0.5).await;
+        println!("n1 is told: {told:?}, then {:?}", term.lead().check());
+    }
+}
+
+/// What it says beside a service whose answers take three seconds: its belief of 12.5 s is renewed every four.
+fn renewed_late(main: impl Fn() + Copy + 'static) -> String {
+    let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 3_000_000, for_ms: None };
+    all(&lines_with(&kubernetes::SERVICE, main, vec![(4.0, slow)]))
+}
+
+#[test]
+fn a_belief_that_is_over_does_not_come_back() {
+    let told = [
+        renewed_late(|| play_on_one_thread(IsRenewedLate { from_s: 20.0 })),
+        renewed_late(|| play_on_one_thread(IsRenewedLate { from_s: 21.0 })),
+        renewed_late(|| play_on_one_thread(IsRenewedLate { from_s: 22.0 })),
+    ];
+    println!("{}", told.concat());
+    assert!(told.iter().any(|told| told.contains("n1 is told: Err(Expired)")), "no belief was over");
+    for told in told {
+        assert!(!told.contains("n1 is told: Err(Expired), then Ok(())"), "{told}");
     }
 }
 

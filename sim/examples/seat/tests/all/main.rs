@@ -11,6 +11,8 @@ mod losing;
 mod numbering;
 mod preferring;
 mod sessions;
+mod slow;
+mod stuck;
 mod unfenced;
 mod watching;
 mod world;

@@ -146,6 +146,46 @@ fn a_newer_leader_waits_until_what_was_let_through_has_been_handled() {
     assert!(at(&lines, "left begins with \"charge left\"") >= at(&lines, "slow begins with \"charge slow\"") - 0.1);
 }
 
+struct IsKeptWaiting;
+
+impl Part for IsKeptWaiting {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let (older, newer) = leaders(backend).await;
+        let layer = FenceLayer::open(key(), "charges", LEDGER).unwrap().wait_limit(Duration::from_secs(1));
+        let resource = Router::new().route("/charges/{what}/{takes_s}", post(handle)).layer(layer);
+        let follows = async {
+            sleep_s(0.5).await;
+            let answer = ask(&resource, signed(newer.lead(), "newer", 0.0)).await;
+            let status = answer.status();
+            let why = axum::body::to_bytes(answer.into_body(), 1_000).await.unwrap();
+            println!("newer: {status}, {}", String::from_utf8_lossy(&why).trim_end());
+            write(&resource, older.lead(), "again", 0.0).await;
+            sleep_s(3.0).await;
+            write(&resource, newer.lead(), "later", 0.0).await;
+        };
+        tokio::join!(write(&resource, older.lead(), "stuck", 4.0), follows);
+        pending::<()>().await;
+    }
+}
+
+#[test]
+fn a_newer_leader_is_told_to_ask_again_when_a_handler_does_not_end_and_never_runs_beside_it() {
+    let lines = lines(&etcd::SERVICE, || play(IsKeptWaiting));
+    println!("{}", all(&lines));
+    let told = at(&lines, "newer: 503 Service Unavailable, a handler of the leader before has not ended");
+    assert!((1.4..1.6).contains(&(told - at(&lines, "stuck begins with \"charge stuck\""))));
+    // The older one has not come in again meanwhile.
+    at(&lines, "again: not written: the resource refused the token");
+    assert!(find(&lines, "again begins with \"charge again\"").is_none());
+    at(&lines, "stuck: 200 OK");
+    at(&lines, "later: 200 OK");
+    assert!(at(&lines, "later begins with \"charge later\"") >= at(&lines, "stuck is done"));
+    assert!(find(&lines, "newer begins with \"charge newer\"").is_none());
+}
+
 struct Stops;
 
 impl Part for Stops {

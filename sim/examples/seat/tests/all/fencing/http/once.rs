@@ -19,7 +19,12 @@ use fencepost_seat::{
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use protocols::service::etcd;
 use scenarios::fault::Fault;
-use std::{fs, future::pending, time::Duration};
+use std::{
+    fs,
+    future::pending,
+    io::{Read, Write},
+    time::Duration,
+};
 
 /// Handles requests as [`handle`] does, and others as their names say.
 async fn handle_as_named(path: Path<(String, f64)>, leader: Extension<Leader>, body: String) -> Response {
@@ -147,6 +152,37 @@ fn a_request_that_is_handled_once_is_answered_without_its_handler_when_it_comes_
     for (what, times) in [("a", 2), ("b", 0), ("c", 0), ("busy", 2), ("fails", 1), ("slow", 1), ("panics", 1)] {
         assert_eq!(begins(what), times, "{what}");
     }
+}
+
+/// The file has whole lines at its end of which the layer was told that they could not be written.
+struct FailedToWrite;
+
+impl Part for FailedToWrite {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let ((_older, newer), resource) = (leaders(backend).await, server_once());
+        let new = newer.lead();
+        once(&resource, new, signed(new, &"long".repeat(20), 0.0), "long").await;
+        let (path, mut file) = (format!("{LEDGER}.requests"), String::new());
+        fs::File::open(&path).unwrap().read_to_string(&mut file).unwrap();
+        let (_, lines) = file.split_once('\n').unwrap();
+        fs::File::options().append(true).open(&path).unwrap().write_all(lines.repeat(2).as_bytes()).unwrap();
+        once(&resource, new, signed(new, "a", 0.0), "first").await;
+        drop(resource);
+        let resource = server_once();
+        once(&resource, new, signed(new, "a", 0.0), "again").await;
+        pending::<()>().await;
+    }
+}
+
+#[test]
+fn what_a_failed_write_has_left_damages_no_file() {
+    let lines = lines(&etcd::SERVICE, || play(FailedToWrite));
+    println!("{}", all(&lines));
+    at(&lines, "first: now, 201 Created, 1 bytes");
+    at(&lines, "again: before, 201 Created, 0 bytes");
 }
 
 /// Its machine loses power while a request is handled.
