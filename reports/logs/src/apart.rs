@@ -7,7 +7,7 @@ use super::{
     called::{EXCUSES, LEADERS, PLACES, SHARDS, TOKENS},
     columns::Column,
     looks::{harmless, is_of_things, is_times, is_way},
-    options::Options,
+    options::{OWN, Options},
     seen::Seen,
     values::quoted,
 };
@@ -67,7 +67,7 @@ pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn()
     let mapped = args.map.iter().any(|pair| pair.starts_with("resource=")) || seen.fields.contains("resource");
     let add = match mapped || (found.writes && found.elections) {
         true => format!("--only {}", quoted(&format!("{name}={}", found.first))),
-        false => format!("--map {}", quoted(&format!("resource={name}"))),
+        false => format!("--map {} --set {}", quoted(&format!("resource={name}")), quoted(OWN)),
     };
     Some(format!(
         "two leaders overlap, unless {shown} assigns the lines to separate leaderships; add {add} if it does, or --set \

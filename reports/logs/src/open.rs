@@ -150,11 +150,7 @@ impl Options {
         let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
         let unit = match header {
             Some(_) => Some(Unit::Us),
-            None => guess::survey(&mut surveyed, &translation, self).map_err(|wrong| match known {
-                // What is wrong with one line comes first.
-                Some(preset) if reading.is_empty() && wrong.line.is_none() => wrong.or_preset(preset.name),
-                _ => wrong,
-            })?,
+            None => self.surveyed(&mut surveyed, &translation, known.filter(|_| reading.is_empty()))?,
         };
         let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
         let by_time = self.order.as_deref() == Some(translation.named_time());
@@ -172,6 +168,20 @@ impl Options {
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
         let notes = notes.of_times_in(self.time_unit).read_again(self, files);
         Ok((if let Some(header) = header { lines.of_history(header) } else { lines }, notes))
+    }
+
+    /// Surveys the files. What is not understood may not matter, if messages of `known` are all that is wanted.
+    fn surveyed(
+        &self,
+        files: &mut [Surveyed],
+        translation: &Translation,
+        known: Option<&Preset>,
+    ) -> Result<Option<Unit>, LogError> {
+        guess::survey(files, translation, self).map_err(|wrong| match known {
+            // What is wrong with one line comes first.
+            Some(preset) if wrong.line.is_none() => wrong.or_preset(preset.name),
+            _ => wrong,
+        })
     }
 
     /// How these options read text.

@@ -17,6 +17,7 @@ mod scenario;
 mod servers;
 mod stage;
 mod story;
+mod unheard;
 mod wire;
 
 pub use container::Engine;
@@ -25,6 +26,7 @@ pub use file::File;
 pub use play::{Drilled, Held};
 pub use scenario::{Plan, Scenario};
 pub use stage::Places;
+pub use unheard::Unheard;
 
 use crate::error::Failed;
 use fill::Values;

@@ -68,6 +68,7 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
             &file,
             plan,
             Places { keeper: keeper.clone(), folder: at, tools: tools.clone(), engine: engine.clone() },
+            show,
         )?;
         if args.scenarios.is_empty() && run.drilled.unmet && run.judged.judgement.verdict == Verdict::Vacuous {
             // Nothing is wrong with a fleet that does not look at clocks, or whose leader lets go early.
@@ -153,7 +154,7 @@ fn ear(file: &File) -> Result<Ear, Stop> {
     }))
 }
 
-fn play(file: &File, plan: Plan, places: Places) -> Result<Run, Stop> {
+fn play(file: &File, plan: Plan, places: Places, show: Show) -> Result<Run, Stop> {
     let folder = &places.folder;
     cluster::fresh(folder)?;
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
@@ -167,6 +168,14 @@ fn play(file: &File, plan: Plan, places: Places) -> Result<Run, Stop> {
         excuse = drilled.stalls.excuse(file.fleet.lease, drilled.lasted);
         if excuse.is_some() {
             judged.judgement.verdict = Verdict::Vacuous;
+        }
+    }
+    if let Some(unheard) = &drilled.unheard {
+        // Its former leadership would be what a stale leader's is.
+        if unheard.again && judged.judgement.verdict == Verdict::Safety {
+            judged.judgement.depends(unheard.why.clone());
+        } else {
+            show.banner(&unheard.why);
         }
     }
     if let Some(doubt) = drilled.doubt.as_ref().filter(|_| judged.judgement.verdict == Verdict::Pass) {
@@ -231,7 +240,7 @@ fn told(held: Held) -> &'static str {
 }
 
 fn row(run: &Run) -> String {
-    let Run { plan, judged, drilled, .. } = run;
+    let Run { judged, drilled, .. } = run;
     let metrics = &judged.judgement.metrics;
     let failover: Vec<String> = metrics.failover_ms.iter().map(|ms| format!("{:.1} s", ms / 1e3)).collect();
     let failover = (!failover.is_empty()).then(|| format!("failover {}", failover.join(", ")));
@@ -239,8 +248,12 @@ fn row(run: &Run) -> String {
         drilled.doubt.clone().filter(|_| drilled.held.is_none() && judged.judgement.verdict == Verdict::Vacuous);
     let parts = [drilled.held.map(|held| told(held).to_owned()), doubt, failover];
     let detail: Vec<String> = parts.into_iter().flatten().collect();
-    let name = format!("{} seed {}", plan.scenario.name(), plan.seed);
+    let name = named(run);
     format!("{name:<32} {:<12} {}", judged.judgement.verdict.name(), detail.join("; ")).trim_end().to_owned()
+}
+
+fn named(run: &Run) -> String {
+    format!("{} seed {}", run.plan.scenario.name(), run.plan.seed)
 }
 
 fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Result<u8, Stop> {
@@ -271,6 +284,13 @@ fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Resu
         worst.drilled.held.into_iter().for_each(|held| print(&format!("Held back: {}.", told(held))));
         if let Some(excuse) = worst.excuse {
             print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
+        }
+        if runs.len() > 1 {
+            print(&format!(
+                "This was {}; histories, pages and the output of processes of all runs are in {}",
+                named(worst),
+                folder.display()
+            ));
         }
     }
     Ok(code)

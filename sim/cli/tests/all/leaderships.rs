@@ -116,7 +116,8 @@ fn a_field_that_may_tell_leaderships_apart_is_asked_for() {
     for field in ["tenant", "job", "lock_name", "customer"] {
         let ignore = ["--set", "resource=x", "--ignore", field];
         let (code, report) = check("asked", &writes(field, &APART), &ignore);
-        let add = format!("--map resource={field}");
+        let (map, own) = (format!("resource={field}"), "group={resource}");
+        let add = format!("--map {map} --set {own}");
         assert!(
             code == 2
                 && report.contains(&format!(
@@ -126,8 +127,8 @@ fn a_field_that_may_tell_leaderships_apart_is_asked_for() {
             "{report}"
         );
         // An answer to the question leads to a verdict.
-        for (answer, code, of_bad) in [(["--map", &add[6..]], 0, 1), (["--set", "group=0"], 1, 1)] {
-            let options = [&ignore[..], &answer[..]].concat();
+        for (answer, code, of_bad) in [(&["--map", &*map, "--set", own][..], 0, 1), (&["--set", "group=0"], 1, 1)] {
+            let options = [&ignore[..], answer].concat();
             let (is, report) = check("answered", &writes(field, &APART), &options);
             assert_eq!(is, code, "{field} {answer:?}: {report}");
             assert_eq!(check("answered-bad", &writes(field, &bad), &options).0, of_bad, "{field} {answer:?}");

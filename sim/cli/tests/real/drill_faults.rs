@@ -218,3 +218,24 @@ fn without_a_name_all_that_can_be_played_are_played_and_again_with_the_next_seed
         assert!(Path::new(&folder.file("drill/clean-kill")).join(format!("{seed}/history.jsonl")).is_file());
     }
 }
+
+#[test]
+fn a_leader_that_is_never_heard_to_stop_is_told() {
+    if !redis("a drill with a wrong text") {
+        return;
+    }
+    let folder = Folder::new();
+    let file = fs::read_to_string(shell(CHECKS_FIRST, &folder))
+        .expect("written")
+        .replace("\"leads no more\"", "\"lost lease\"");
+    let file = folder.write("fleet.toml", file);
+    let (code, said) = drilled(file.as_ref(), "gc-pause-between-writes", &folder);
+    assert!(
+        code.is_some_and(|code| code < 3) && said.contains("no member has said that it stopped leading"),
+        "{code:?}\n{said}"
+    );
+    assert!(
+        !fs::exists(folder.file("drill/gc-pause-between-writes/0/redis")).expect("a folder"),
+        "the server's data is left"
+    );
+}

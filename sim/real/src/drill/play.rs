@@ -14,6 +14,7 @@ use super::{
     scenario::{Plan, Scenario},
     stage::{Places, Stage},
     story::{self, Facts, Note},
+    unheard::Unheard,
 };
 use crate::{
     error::Failed,
@@ -45,6 +46,8 @@ pub struct Drilled {
     pub doubt: Option<String>,
     /// Such a fleet does not meet the fault: no process looks at a clock, or the leader does not wait for late answers.
     pub unmet: bool,
+    /// No member has said that it stopped leading, although there is text for that.
+    pub unheard: Option<Unheard>,
 }
 
 /// What became of a write that was held back until a successor had written.
@@ -75,6 +78,9 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let silent = run.load.take().and_then(|mut load| load.ended());
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
+    let log = |index: usize| (names[index].clone(), stage.members[index].log().to_owned());
+    let says = !file.log.deposed.is_empty() || file.log.preset.is_some();
+    let unheard = if says { Unheard::of(&notes, log) } else { None };
     stage.end().await;
     let Struck { held, replaced, unnoticed } = struck?;
     let facts = Facts { file, plan, names, start_us };
@@ -87,7 +93,7 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let unnoticed = unnoticed.map(|unnoticed| unnoticed.why);
     let doubt =
         unnoticed.or(of_the_fault(plan.scenario, held, replaced).map(str::to_owned)).or(doubt).or(unjudged).or(silent);
-    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unmet })
+    Ok(Drilled { history, stalls, lasted: Duration::from_micros(end_us - start_us), held, doubt, unmet, unheard })
 }
 
 /// Why the fault shows nothing.

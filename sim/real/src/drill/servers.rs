@@ -92,6 +92,13 @@ impl Service {
         }
     }
 
+    /// Kills all members, and deletes their data.
+    pub async fn end(&mut self) {
+        for member in &mut self.members {
+            member.end().await;
+        }
+    }
+
     /// Starts all members again after a kill, with their data, and waits until the service can be used.
     ///
     /// # Errors
@@ -243,5 +250,12 @@ impl Started {
     /// Kills it; its data stays.
     pub async fn kill(&mut self) {
         self.process.kill().await;
+    }
+
+    /// Kills it, and deletes its data, which nobody reads: etcd alone reserves more than 100 MB.
+    pub async fn end(&mut self) {
+        self.kill().await;
+        // What cannot be deleted is in the run's folder, which the next run of its name empties.
+        let _ = fs::remove_dir_all(&self.recipe.folder);
     }
 }

@@ -281,10 +281,10 @@ impl Stage {
             }
         }
         if let Some(service) = &mut self.service {
-            service.kill().await;
+            service.end().await;
         }
         if let Some(store) = &mut self._store {
-            store.kill().await;
+            store.end().await;
         }
     }
 }

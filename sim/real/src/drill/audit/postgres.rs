@@ -54,7 +54,9 @@ impl Audit {
         let failed = |e: tokio_postgres::Error| Failed::Cannot { what: "make the audit".to_owned(), why: said(&e) };
         client.batch_execute(AUDIT).await.map_err(failed)?;
         let there = client.prepare(&format!("SELECT FROM {table}")).await;
-        there.map_err(|e| Failed::Unplayable(format!("the table `{table}`: {}", said(&e))))?;
+        there.map_err(|e| {
+            Failed::Unplayable(format!("the table `{table}`: {}; `schema` is a file of SQL that makes it", said(&e)))
+        })?;
         // TRUNCATE has no constraint trigger; it locks everybody else out until its transaction has ended.
         let trigger = format!(
             "DROP TRIGGER IF EXISTS fencepost_drill ON {table};
