@@ -35,7 +35,7 @@ while :; do
   if [ "$(ask EVAL "$take" 0 {node} $now $till)" = 1 ]; then
     [ "$leads" ] || echo {node} leads
     leads=1
-    for nth in 1 2 3 4; do
+    for nth in 1 2 3 4 5 6 7 8 9 10; do
       [ $(date +%s%3N) -lt $till ] && curl -sf -X POST http://{store}/ >/dev/null
       sleep 0.05
     done
