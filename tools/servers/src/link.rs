@@ -1,6 +1,6 @@
 //! A link to a server, which can be cut.
 
-use crate::members::relay::{Wall, join};
+use crate::members::relay::{Passes, Wall, join};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
@@ -80,13 +80,16 @@ impl Drop for Link {
 fn relay(wall: &Arc<Wall>, dialled: TcpStream, server: SocketAddr) -> io::Result<()> {
     dialled.set_nodelay(true)?;
     let dialled = wall.keep(dialled);
-    if !(wall.passes(CLIENT, SERVER) && wall.passes(SERVER, CLIENT)) {
+    let asked = wall.clone();
+    let passes: Passes =
+        Arc::new(move |back| if back { asked.passes(SERVER, CLIENT) } else { asked.passes(CLIENT, SERVER) });
+    if !(passes(false) && passes(true)) {
         return Ok(());
     }
     let onwards = TcpStream::connect(server)?;
     onwards.set_nodelay(true)?;
     let onwards = wall.keep(onwards);
-    join(wall, (CLIENT, SERVER), &dialled, &onwards);
+    join(wall, &passes, &dialled, &onwards);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
@@ -67,6 +67,10 @@ impl Wall {
         let count = state.processes.len().max(member + 1);
         state.processes.resize(count, None);
         state.processes[member] = Some(process);
+    }
+
+    fn has_cuts(&self) -> bool {
+        !self.state().cut.is_empty()
     }
 
     fn is_cut(&self, from: usize, to: usize) -> bool {
@@ -194,32 +198,41 @@ fn relay(
     dialled.set_nodelay(true)?;
     let dialled = wall.keep(dialled);
     let mut first = Vec::new();
-    let from = match introduces {
-        true => {
-            first = introduction(&dialled)?;
-            introduced(&mut first)
+    let from = OnceLock::new();
+    if introduces {
+        first = introduction(&dialled)?;
+        let _ = from.set(Some(introduced(&mut first).ok_or(io::ErrorKind::NotFound)?));
+    }
+    let asked = wall.clone();
+    let passes: Passes = Arc::new(move |back| {
+        // Who has dialled is found out once it matters: on a busy machine, it takes long to look through all sockets.
+        if !asked.has_cuts() {
+            return !asked.is_over();
         }
-        false => wall.owner(dialler, address_of(to, port)),
-    };
-    let from = from.ok_or(io::ErrorKind::NotFound)?;
-    if !(wall.passes(from, to) && wall.passes(to, from)) {
+        let from = *from.get_or_init(|| asked.owner(dialler, address_of(to, port)));
+        from.is_some_and(|from| if back { asked.passes(to, from) } else { asked.passes(from, to) })
+    });
+    if !(passes(false) && passes(true)) {
         return Ok(());
     }
     let onwards = dial(own_address(port))?;
     onwards.set_nodelay(true)?;
     let onwards = wall.keep(onwards);
     (&*onwards).write_all(&first)?;
-    join(wall, (from, to), &dialled, &onwards);
+    join(wall, &passes, &dialled, &onwards);
     Ok(())
 }
 
-/// Forwards data both ways between the connection from `from` and the one to `to`, until one of them ends.
-pub(crate) fn join(wall: &Arc<Wall>, (from, to): (usize, usize), dialled: &Arc<TcpStream>, onwards: &Arc<TcpStream>) {
+/// Waits until data may pass a connection, to the side that was dialled, or back; false if it never may.
+pub(crate) type Passes = Arc<dyn Fn(bool) -> bool + Send + Sync>;
+
+/// Forwards data both ways between a connection that was dialled and the one that goes on, until one of them ends.
+pub(crate) fn join(wall: &Arc<Wall>, passes: &Passes, dialled: &Arc<TcpStream>, onwards: &Arc<TcpStream>) {
     let answers = {
-        let (wall, onwards, dialled) = (wall.clone(), onwards.clone(), dialled.clone());
-        thread::spawn(move || pump(&wall, (to, from), &onwards, &dialled))
+        let (wall, passes, onwards, dialled) = (wall.clone(), passes.clone(), onwards.clone(), dialled.clone());
+        thread::spawn(move || pump(&wall, || passes(true), &onwards, &dialled))
     };
-    pump(wall, (from, to), dialled, onwards);
+    pump(wall, || passes(false), dialled, onwards);
     // A panic of that thread is its own.
     let _ = answers.join();
 }
@@ -238,11 +251,11 @@ fn dial(to: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Forwards data until the source ends, and then passes the end on.
-fn pump(wall: &Wall, (from, to): (usize, usize), mut source: &TcpStream, mut sink: &TcpStream) {
+fn pump(wall: &Wall, passes: impl Fn() -> bool, mut source: &TcpStream, mut sink: &TcpStream) {
     let mut bytes = vec![0; 1 << 14];
     loop {
         let count = source.read(&mut bytes).unwrap_or(0);
-        if !wall.passes(from, to) {
+        if !passes() {
             return;
         }
         if count == 0 || sink.write_all(&bytes[..count]).is_err() {

@@ -14,21 +14,15 @@ pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>])
         let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         files.filter_map(|file| fs::read_link(file.path()).ok()).any(|to| to.to_string_lossy() == socket)
     };
-    let is = |pid: u32| processes.iter().position(|process| *process == Some(pid));
     let itself = || processes.iter().position(|pid| pid.is_some_and(has));
-    itself().or_else(|| started().into_iter().find_map(|(pid, parent)| is(parent).filter(|_| has(pid))))
+    itself().or_else(|| processes.iter().position(|pid| pid.is_some_and(|pid| started(pid).into_iter().any(has))))
 }
 
-/// All processes and their parents.
-fn started() -> Vec<(u32, u32)> {
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    all.filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        // The number, the name in parentheses, which may contain any character, the state, the parent.
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        Some((pid, stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?))
-    })
-    .collect()
+/// The processes that a process has started itself.
+fn started(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of_each = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    of_each.flat_map(|pids| pids.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 fn inode(own: SocketAddr, far: SocketAddr) -> Option<u64> {

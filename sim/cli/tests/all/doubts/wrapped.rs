@@ -61,7 +61,7 @@ fn messages_of_a_known_program_within_records_are_named() {
         let line = serde_json::Value::from(line);
         format!("{{\"log\":{line},\"stream\":\"stderr\",\"time\":\"2026-11-23T10:00:00Z\"}}\n")
     };
-    let [one, other] = CLIENT_GO.map(|line| docker(line));
+    let [one, other] = CLIENT_GO.map(docker);
     let logs = [("a.json", &*one), ("b.json", &*other)];
     is(64, "pass --preset client-go to judge who leads", ("docker-klog", &logs, &[]));
     is(2, "", ("docker-klog-known", &logs, &["--preset", "client-go", "--map", "t_us=time", "--ignore", "stream"]));

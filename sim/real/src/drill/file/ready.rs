@@ -44,9 +44,7 @@ pub fn read(value: Value) -> Result<Ready, Wrong> {
         _ => None,
     };
     found.ok_or_else(|| {
-        Wrong(format!(
-            "`[fleet] ready` is `{value}`; it is a text of the log, {{ port = true }}, or {{ http = \"/PATH\" }}"
-        ))
+        Wrong("`[fleet] ready` is neither text of the log, nor { port = true }, nor { http = \"/PATH\" }".to_owned())
     })
 }
 
