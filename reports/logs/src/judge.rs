@@ -10,7 +10,7 @@ use super::{
     tokens::Tokens,
     unbegun::Unbegun,
 };
-use protocols::history::{Event, Header, Sink, json::Reader};
+use protocols::history::{Event, Header, Kind, Sink, json::Reader};
 use reports::{
     Clock, Judgement, Judges, Names, Verdict,
     by_group::Stories,
@@ -132,7 +132,13 @@ impl Options {
             // Without a header, names come with the events.
             stories.learn(reader.names(), reader.resources());
             judges.record(&event);
-            tokens.see(&event);
+            let of = match &event.kind {
+                Kind::Apply { write, .. } => {
+                    notes.group_of(reader.resources().and_then(|names| names.get(usize::from(write.resource.0))))
+                }
+                _ => 0,
+            };
+            tokens.see(&event, of);
             unbegun.see(&event);
             stories.record(&event);
             if let Some(pages) = &mut pages {
@@ -162,7 +168,7 @@ impl Options {
             let open = || {
                 let unbegun = unbegun.show_nothing(|node| names.node(node).into_owned());
                 let unbegun = unbegun.filter(|_| !notes.says_idle());
-                unbegun.or_else(|| tokens.show_nothing(self.has_own_leaders() || notes.grouped(), self.resource()))
+                unbegun.or_else(|| tokens.show_nothing(self.has_own_leaders(), self.resource()))
             };
             settle(&mut judgement, &notes, (&tokens, open), &asked.invariants, overlap_us);
         }

@@ -182,9 +182,10 @@ impl Notes {
         self.seen.as_ref().is_some_and(|seen| seen.borrow().says_idle)
     }
 
-    /// Whether lines name the group that they belong to.
-    pub fn grouped(&self) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.borrow().grouped)
+    /// The group of this resource, if its name has it.
+    pub fn group_of(&self, name: Option<&String>) -> u64 {
+        let grouped = self.seen.as_ref().zip(name).map(|(seen, name)| seen.borrow().grouped.get(name).copied());
+        grouped.flatten().unwrap_or(0)
     }
 
     /// A check that the log's tokens do not allow, and what it needs.

@@ -30,7 +30,7 @@ const CLOSING: &str = r#"["'`,;:.)\]}]*"#;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// The text with which each match begins. To look for it first takes a third of the time.
+    /// The text with which each match begins: it is looked for first, since a regular expression takes longer.
     begins: String,
     /// The longest text that each match contains.
     contains: String,

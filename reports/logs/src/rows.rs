@@ -61,12 +61,20 @@ pub fn lines<R: BufRead>(input: R) -> impl Iterator<Item = Result<(u64, Vec<u8>)
 
 /// The same with the lines whole of which a container runtime has written parts.
 fn joined<R: BufRead>(lines: Lines<R>) -> impl Iterator<Item = Result<(u64, Vec<u8>), (u64, String)>> {
-    let mut parts: [Vec<u8>; 3] = Default::default();
-    lines.filter_map(move |line| {
+    let (mut parts, mut last): ([Vec<u8>; 3], u64) = Default::default();
+    lines.map(Some).chain([None]).filter_map(move |line| {
         let (number, bytes) = match line {
-            Ok(line) => line,
-            wrong => return Some(wrong),
+            Some(Ok(line)) => line,
+            Some(wrong) => return Some(wrong),
+            None => {
+                let cut = parts.iter().any(|part| !part.is_empty());
+                return cut.then(|| Err((last, "is a part of a line, and its end is missing".to_owned())));
+            }
         };
+        last = number;
+        if bytes.trim_ascii_start().starts_with(b"{") {
+            return Some(Ok((number, bytes)));
+        }
         let text = String::from_utf8_lossy(&bytes);
         let container = text::container(&text);
         let before = &mut parts[container.stream];
@@ -74,6 +82,10 @@ fn joined<R: BufRead>(lines: Lines<R>) -> impl Iterator<Item = Result<(u64, Vec<
             return Some(Ok((number, bytes)));
         }
         before.extend_from_slice(container.line.trim_end_matches(['\n', '\r']).as_bytes());
+        if before.len() as u64 > LINE_MAX {
+            before.clear();
+            return Some(Err((number, format!("is longer than {LINE_MAX} bytes"))));
+        }
         container.whole.then(|| Ok((number, std::mem::take(before))))
     })
 }

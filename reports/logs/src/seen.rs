@@ -84,8 +84,8 @@ pub struct Seen {
     pub opaque: Option<Opaque>,
     /// What elections and grants are about, if they say it. Each is a group of its own, in this order.
     pub led: Vec<String>,
-    /// Does a line name its group?
-    pub grouped: bool,
+    /// Groups whose numbers are parts of their resources' names.
+    pub grouped: HashMap<String, u64>,
     /// Does the log have writes?
     pub wrote: bool,
     /// Numbers given to requests whose names a history cannot hold.

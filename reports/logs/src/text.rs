@@ -179,17 +179,14 @@ pub fn bare(line: &str) -> &str {
     if container.time.is_some() { container.line } else { line }
 }
 
-/// The fencing token that a line of text names, as in `stored i-7 token=12`.
-pub fn token(line: &str) -> Option<&str> {
-    let names = ["token", "fencing_token", "fence_token", "fencing", "fence"];
-    line.split([' ', ',', ';', '(', ')', '[', ']', '"']).find(|word| {
-        let pair = word.split_once(['=', ':']);
-        pair.is_some_and(|(name, value)| {
-            names.contains(&name.to_lowercase().as_str())
-                && !value.is_empty()
-                && value.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    })
+/// The fencing token that a line of text names, as in `stored i-7 token=12` or `stored i-7 with token 12`.
+pub fn token(line: &str) -> Option<String> {
+    const NAMES: [&str; 5] = ["token", "fencing_token", "fence_token", "fencing", "fence"];
+    let digits = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = |name: &str| NAMES.contains(&name.to_lowercase().as_str());
+    let words: Vec<&str> =
+        line.split([' ', ',', ';', '(', ')', '[', ']', '"', '=', ':']).filter(|word| !word.is_empty()).collect();
+    words.windows(2).find(|pair| is_name(pair[0]) && digits(pair[1])).map(|pair| pair.join("="))
 }
 
 /// Does a line look like logfmt? It must begin with a pair, and have another.

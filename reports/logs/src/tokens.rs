@@ -73,8 +73,8 @@ pub struct Tokens {
     /// Tokens with which a node was elected or sealed a resource, by group.
     elected: BTreeSet<(u16, u64)>,
     /// The highest accepted token of each group with its resource, and the first lower token accepted later on another
-    /// resource, with the higher one.
-    highest: BTreeMap<u16, (u64, u16)>,
+    /// resource of that group, with the higher one.
+    highest: BTreeMap<(u16, u64), (u64, u16)>,
     elsewhere: Option<(u64, u64)>,
 }
 
@@ -89,7 +89,8 @@ struct Written {
 const TOKENS_MOST: usize = 100_000;
 
 impl Tokens {
-    pub fn see(&mut self, event: &Event) {
+    /// `of` is the group of the resource that is written, where the log's groups are parts of their resources' names.
+    pub fn see(&mut self, event: &Event, of: u64) {
         // A store seals once per leadership, not per write.
         if let Kind::Elected(incarnation) | Kind::Seal { incarnation, .. } = &event.kind
             && self.elected.len() < TOKENS_MOST
@@ -100,7 +101,7 @@ impl Tokens {
         if let (WriteVerdict::Ok, Some(token)) = (verdict, write.incarnation(*node).fencing_token()) {
             self.beside.entry((event.group, write.resource.0)).or_default().see(node.0, token);
             self.accepted += 1;
-            let highest = self.highest.entry(event.group).or_insert((token, write.resource.0));
+            let highest = self.highest.entry((event.group, of)).or_insert((token, write.resource.0));
             if token >= highest.0 {
                 *highest = (token, write.resource.0);
             } else if highest.1 != write.resource.0 {
@@ -130,11 +131,11 @@ impl Tokens {
     /// the resource in the log.
     pub fn show_nothing(&self, own: bool, field: &str) -> Option<String> {
         if let Some((lower, higher)) = self.elsewhere.filter(|_| !own) {
-            let one = "--set resource=all --set group=0";
-            let one = match field {
-                "resource" => format!("--map payload=resource {one}"),
-                field => format!("--ignore {field} {one} in place of --map resource={field}"),
+            let instead = match field {
+                "resource" => String::new(),
+                field => format!(" in place of --map {}", quoted(&format!("resource={field}"))),
             };
+            let one = format!("--ignore {} --set resource=all --set group=0{instead}", quoted(field));
             return Some(format!(
                 "token {lower} was accepted on one resource after {higher} on another: two led at once, unless each resource has \
                  leaders of its own; add --set {} if it has, or else judge all as one, by {one}",

@@ -140,7 +140,6 @@ impl Translation {
         if self.alone {
             self.led(&mut fields)?;
         }
-        self.seen.borrow_mut().grouped |= fields.get("group").and_then(Value::as_u64).is_some_and(|group| group > 0);
         // Resources of the same name in two groups are different resources.
         if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
             && self.alone
@@ -149,6 +148,10 @@ impl Translation {
             && fields["event"] == "apply"
         {
             let name = format!("{} of group {group}", plain(name));
+            let mut seen = self.seen.borrow_mut();
+            if !seen.grouped.contains_key(&name) {
+                seen.grouped.insert(name.clone(), group);
+            }
             fields.insert("resource".to_owned(), name.into());
             fields.remove("group");
         }

@@ -19,7 +19,7 @@ impl Unbegun {
     pub fn see(&mut self, event: &Event) {
         let node = match &event.kind {
             Kind::Elected(incarnation) => incarnation.node,
-            Kind::Grant { node, .. } | Kind::Apply { node, .. } => *node,
+            Kind::Grant { node, .. } => *node,
             Kind::Deposed { incarnation, .. } => {
                 let (group, node) = (event.group, incarnation.node);
                 if let Some(last) = self.last.get(&group).filter(|_| self.led.insert((group, node))) {
@@ -30,9 +30,7 @@ impl Unbegun {
             _ => return,
         };
         self.led.insert((event.group, node));
-        if !matches!(event.kind, Kind::Apply { .. }) {
-            self.last.insert(event.group, node);
-        }
+        self.last.insert(event.group, node);
     }
 
     /// Why a log that holds shows nothing.

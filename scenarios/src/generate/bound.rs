@@ -27,8 +27,8 @@ use protocols::{
 pub(super) const SOUND_PPM: u64 = 1_000;
 /// First retransmission of a connect, milliseconds (RFC 6298): the longest first timeout.
 const FIRST_TIMEOUT_MS: u64 = 1_000;
-/// Elections in vain, one after the other, after servers have died: each may rest on the votes of one that has gone.
-const IN_VAIN: u64 = 2;
+/// Elections in vain, one after the other, at most: each may rest on the votes of a server that has gone.
+const IN_VAIN: usize = 2;
 /// Syncs that may queue on one disk: a vote, a log entry, and the one in progress.
 const SYNCS: u64 = 3;
 
@@ -47,8 +47,8 @@ fn in_vain_ms(plan: &Plan, protocol: &Protocol) -> u64 {
     if protocol.name != zab_fle::PROTOCOL.name {
         return 0;
     }
-    let dies = plan.faults.iter().any(|fault| matches!(fault.what, Fault::Kill { .. }));
-    if dies { IN_VAIN * zab_fle::init_limit(plan.timings.lease_ttl_ms) } else { 0 }
+    let gone = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Kill { .. })).count();
+    gone.min(IN_VAIN) as u64 * zab_fle::init_limit(plan.timings.lease_ttl_ms)
 }
 
 /// Whether a lease is over when the reader's wall clock says so.

@@ -171,8 +171,11 @@ fn play(file: &File, plan: Plan, places: Places, show: Show) -> Result<Run, Stop
         }
     }
     if let Some(unheard) = &drilled.unheard {
-        // Its former leadership would be what a stale leader's is.
-        if unheard.again && judged.judgement.verdict == Verdict::Safety {
+        let violated = judged.judgement.invariants.iter().filter(|seen| !seen.holds);
+        let first_us = violated.filter_map(|seen| seen.violated_us).min();
+        // Whoever was elected again counts as its former leadership.
+        let may_be_none = unheard.again_us.is_some_and(|again_us| first_us.is_none_or(|first_us| first_us >= again_us));
+        if may_be_none && judged.judgement.verdict == Verdict::Safety {
             judged.judgement.depends(unheard.why.clone());
         } else {
             show.banner(&unheard.why);

@@ -119,6 +119,33 @@ fn a_log_that_is_not_there_yet_is_awaited() {
 }
 
 #[test]
+fn the_command_of_the_sidecar_tells_a_stale_write() {
+    let manifest =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sidecar.yaml")).expect("it is there");
+    let command = manifest.lines().find_map(|line| line.trim().strip_prefix("command: ")).expect("a command");
+    let words: Vec<String> = serde_json::from_str(command).expect("a list");
+    // As it stands, but for where the log is, and where the figures are.
+    let words: Vec<&str> = words
+        .iter()
+        .map(|word| match &**word {
+            "/log/invoices.log" => "a.log",
+            "0.0.0.0:9100" => "127.0.0.1:0",
+            word => word,
+        })
+        .filter(|word| *word != "--follow")
+        .collect();
+    let mut following = Following::start("sidecar", &words[2..]);
+    let line = |second: u32, did: &str, node: &str, token: u64| {
+        format!("2026-11-23T10:00:0{second}Z {did} i-{second} of {node} with token {token}\n")
+    };
+    following.add(&(line(1, "stored", "n1", 7) + &line(2, "stored", "n2", 8) + &line(3, "refused", "n1", 7)));
+    following.add(&line(4, "stored", "n1", 7));
+    let told = following.says();
+    assert!(told.starts_with("VIOLATED ") && told.contains("token 7"), "{told}");
+    assert_eq!(following.ends().0, Some(1));
+}
+
+#[test]
 fn standard_input_ends_with_its_report() {
     let mut following = Following::start("input", &["-"]);
     let mut input = following.child.stdin.take().expect("standard input");

@@ -21,6 +21,7 @@ use crate::{
     proxy::Answer,
     stalls::{Stalls, Watch},
 };
+use logs::Says;
 use protocols::history::{NodeState, Phase};
 use protocols_real::log::true_time_us;
 use run::{Arm, OVERLAP, Run};
@@ -79,8 +80,10 @@ pub async fn play(file: &File, plan: &Plan, places: &Places, ear: Ear) -> Result
     let Run { stage, notes, unjudged, .. } = run;
     let names: Vec<String> = stage.members.iter().map(|member| member.name.clone()).collect();
     let log = |index: usize| (names[index].clone(), stage.members[index].log().to_owned());
-    let says = !file.log.deposed.is_empty() || file.log.preset.is_some();
-    let unheard = if says { Unheard::of(&notes, log) } else { None };
+    let preset = file.log.preset.as_deref().and_then(|name| logs::preset(name).ok());
+    let deposes = preset.is_some_and(|preset| preset.phrases.iter().any(|(says, _)| *says == Says::Deposed));
+    let says = deposes || !file.log.deposed.is_empty();
+    let unheard = if says { Unheard::of(&notes, start_us, log) } else { None };
     stage.end().await;
     let Struck { held, replaced, unnoticed } = struck?;
     let facts = Facts { file, plan, names, start_us };

@@ -12,31 +12,32 @@ use std::path::PathBuf;
 pub struct Unheard {
     /// A sentence.
     pub why: String,
-    /// One of them was elected again, which counts as its former leadership: a violation may be none.
-    pub again: bool,
+    /// When one of them was first elected again, in microseconds from the start. That counts as its former leadership, so that a
+    /// violation from then on may be none.
+    pub again_us: Option<u64>,
 }
 
 impl Unheard {
     /// `None` if a member has said so, or nobody had to. `log` is where a member says it.
-    pub fn of(noted: &[Noted], log: impl Fn(usize) -> (String, PathBuf)) -> Option<Unheard> {
-        let (member, again) = unheard(noted)?;
+    pub fn of(noted: &[Noted], start_us: u64, log: impl Fn(usize) -> (String, PathBuf)) -> Option<Unheard> {
+        let (member, again_us) = unheard(noted)?;
         let (name, log) = log(member);
         let why = format!(
             "no member has said that it stopped leading, although another one took over from {name}: compare `[log] deposed` with {}",
             log.display()
         );
-        Some(Unheard { why, again })
+        Some(Unheard { why, again_us: again_us.map(|at| at.saturating_sub(start_us)) })
     }
 }
 
-/// The first that another one has taken over from, and whether one of them was elected again.
-fn unheard(noted: &[Noted]) -> Option<(usize, bool)> {
-    let (mut led, mut left, mut again): (Vec<usize>, Vec<usize>, bool) = Default::default();
-    for Noted { note, .. } in noted {
+/// The first that another one has taken over from, and when one of them was first elected again.
+fn unheard(noted: &[Noted]) -> Option<(usize, Option<u64>)> {
+    let (mut led, mut left, mut again): (Vec<usize>, Vec<usize>, Option<u64>) = Default::default();
+    for Noted { t_us, note } in noted {
         match note {
             Note::Said(_, Said::Deposed) => return None,
             Note::Said(member, Said::Elected(_)) => {
-                again |= left.contains(member);
+                again = again.or(left.contains(member).then_some(*t_us));
                 left.extend(
                     led.iter().filter(|other| *other != member && !left.contains(other)).copied().collect::<Vec<_>>(),
                 );
@@ -71,9 +72,9 @@ mod tests {
             (vec![leads(0), leads(0)], None),
             (vec![leads(0), down(0), leads(1)], None),
             (vec![leads(0), leads(1), over(0)], None),
-            (vec![leads(0), leads(1)], Some((0, false))),
-            (vec![leads(0), leads(1), leads(0)], Some((0, true))),
-            (vec![leads(0), leads(1), down(0), leads(0)], Some((1, false))),
+            (vec![leads(0), leads(1)], Some((0, None))),
+            (vec![leads(0), leads(1), leads(0)], Some((0, Some(2)))),
+            (vec![leads(0), leads(1), down(0), leads(0)], Some((1, None))),
         ] {
             assert_eq!(unheard(&noted(notes.clone())), must, "{notes:?}");
         }

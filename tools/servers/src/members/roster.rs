@@ -35,7 +35,7 @@ impl Roster {
         Ok(words.map(|word| word.to_string_lossy().into_owned()).collect())
     }
 
-    /// The process of a member from now on, or the one that starts it: others' connections with it are closed until this is said.
+    /// The process of a member from now on, or the one that starts it. Without it, a cut ends the member's connections.
     pub fn is(&self, member: usize, process: u32) {
         self.links.is(member, process);
     }

@@ -34,6 +34,10 @@ fn whoever_stops_must_have_begun() {
     };
     let late = log([(1, "elected", "a"), (5, "deposed", "b"), (6, "deposed", "a"), (9, "elected", "b")]);
     is(2, "b stopped leading after a had begun", ("unbegun", &[("a.jsonl", &late)], &[]));
+    // A refused write is no beginning.
+    let refused =
+        "{\"t_us\":0,\"node\":\"b\",\"token\":1,\"resource\":\"r\",\"verdict\":\"fenced\",\"event\":\"apply\"}\n";
+    is(2, "b stopped leading after a had begun", ("refused", &[("a.jsonl", &(refused.to_owned() + &late))], &[]));
     let before = log([(0, "deposed", "b"), (1, "elected", "a"), (6, "deposed", "a"), (9, "elected", "b")]);
     is(0, "PASS", ("before-all", &[("a.jsonl", &before)], &[]));
     let resigns = "E1123 10:00:09.000000 1 leaderelection.go:1] failed to renew lease default/x: timeout\n";
@@ -51,8 +55,10 @@ fn whoever_stops_must_have_begun() {
 #[test]
 fn a_write_beside_known_messages_is_not_passed_over() {
     let stale = "I1123 10:00:09.000000 1 main.go:40] stored invoice 50 token=7\n";
-    let logs = [("a.log", &*(CLIENT_GO[0].to_owned() + stale)), ("b.log", CLIENT_GO[1])];
-    is(64, "has `token=7`, so it may be a write", ("beside", &logs, &[]));
+    for stale in [stale, &stale.replace('=', " ")] {
+        let logs = [("a.log", &*(CLIENT_GO[0].to_owned() + stale)), ("b.log", CLIENT_GO[1])];
+        is(64, "has `token=7`, so it may be a write", ("beside", &logs, &[]));
+    }
 }
 
 #[test]
@@ -64,7 +70,11 @@ fn messages_of_a_known_program_within_records_are_named() {
     let [one, other] = CLIENT_GO.map(docker);
     let logs = [("a.json", &*one), ("b.json", &*other)];
     is(64, "pass --preset client-go to judge who leads", ("docker-klog", &logs, &[]));
-    is(2, "", ("docker-klog-known", &logs, &["--preset", "client-go", "--map", "t_us=time", "--ignore", "stream"]));
+    // The time of the record that the line is within counts.
+    let lost = docker("E1123 10:00:09.000000 1 leaderelection.go:1] failed to renew lease default/x: timeout\n");
+    let [one, other] = [one + &lost.replace("00Z", "09Z"), other.replace("00Z", "05Z") + &lost.replace("00Z", "19Z")];
+    let known = ["--preset", "client-go", "--map", "t_us=time", "--ignore", "stream"];
+    is(1, "a (generation 1) and b", ("docker-klog-known", &[("a.json", &one), ("b.json", &other)], &known));
     let gcp = |second: u32, text: &str| {
         format!("{{\"timestamp\":\"2026-11-23T10:00:0{second}Z\",\"textPayload\":\"{text}\"}}\n")
     };
@@ -85,10 +95,14 @@ fn journald_may_write_bytes() {
     let line = |at: u64, text: &str| {
         format!("{{\"__REALTIME_TIMESTAMP\":\"{at}000000\",\"_HOSTNAME\":\"x\",\"MESSAGE\":{:?}}}\n", text.as_bytes())
     };
-    let log = line(1_790_000_001, "\u{1b}[32ma became leader\u{1b}[0m") + &line(1_790_000_002, "b became leader");
-    let options = ["--elected", "{node} became leader", "--map", "t_us=__REALTIME_TIMESTAMP", "--ignore", "_HOSTNAME"];
-    let (code, report) = check("journal", &[("j.json", log)], &options);
-    assert!(code == 2 || code == 1, "{code}: {report}");
+    let [one, other] = ["\u{1b}[32ma became leader\u{1b}[0m", "b became leader"];
+    let log = line(1_790_000_001, one)
+        + &line(1_790_000_002, other)
+        + &line(1_790_000_003, "a lost it")
+        + &line(1_790_000_004, "b lost it");
+    let options = ["--elected", "{node} became leader", "--deposed", "{node} lost it", "--ignore", "_HOSTNAME"];
+    let options = [&options[..], &["--map", "t_us=__REALTIME_TIMESTAMP"]].concat();
+    is(1, "a (generation 1) and b", ("journal", &[("j.json", &log)], &options));
     is(
         64,
         "journalctl --output json",
@@ -121,6 +135,8 @@ fn a_record_may_come_in_parts() {
     let good = line(1, "a", 7) + &line(2, "a", 7) + &line(3, "b", 8) + &line(4, "b", 8);
     is(0, "PASS", ("parts-good", &[("c.log", &good)], &["--format", "json"]));
     is(1, "token 7", ("parts-bad", &[("c.log", &(good.clone() + &line(5, "a", 7)))], &["--format", "json"]));
+    let cut = good.clone() + line(5, "a", 7).lines().next().expect("a part") + "\n";
+    is(64, "its end is missing", ("parts-cut", &[("c.log", &cut)], &["--format", "json"]));
 }
 
 #[test]
@@ -152,9 +168,31 @@ fn a_token_below_another_s_on_another_resource_is_no_pass() {
     of("tables", 2, "two led at once, unless each resource has leaders of its own", &["--map", "resource=table"]);
     of("own", 0, "PASS", &["--map", "resource=table", "--set", "group={resource}"]);
     of("one", 1, "token 7", &["--ignore", "table", "--set", "resource=all", "--set", "group=0"]);
-    let named = log.replace("table", "resource");
-    let one = ["--ignore", "resource", "--set", "resource=all", "--set", "group=0"];
-    is(1, "token 7", ("named", &[("t.jsonl", &named)], &one));
+    // What it says to add is added, and taken out.
+    for field in ["table", "resource"] {
+        let log = log.replace("table", field);
+        let map = format!("resource={field}");
+        let asked = if field == "table" { vec!["--map", &map] } else { Vec::new() };
+        let (_, said) = check("crossed", &files(&[("t.jsonl", &log)]), &asked);
+        let (_, one) = said.split_once("judge all as one, by ").expect("what to do");
+        let words: Vec<&str> = one
+            .split(['.', ')'])
+            .next()
+            .expect("options")
+            .split(" in place of ")
+            .next()
+            .expect("them")
+            .split(' ')
+            .collect();
+        is(1, "token 7", ("as-one", &[("t.jsonl", &log)], &words));
+    }
+    // In one group, as everywhere; in two, each has leaders of its own.
+    let grouped = |group: fn(&str) -> u32| -> String {
+        log.lines().map(|line| line.replace('}', &format!(",\"group\":{}}}\n", group(line)))).collect()
+    };
+    let map = ["--map", "resource=table"];
+    is(2, "two led at once, unless", ("one-group", &[("t.jsonl", &grouped(|_| 1))], &map));
+    is(0, "PASS", ("groups", &[("t.jsonl", &grouped(|line| if line.contains('x') { 1 } else { 2 }))], &map));
 }
 
 #[test]
