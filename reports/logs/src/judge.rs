@@ -10,7 +10,7 @@ use super::{
     tokens::Tokens,
     unbegun::Unbegun,
 };
-use protocols::history::{Event, Header, Kind, Sink, json::Reader};
+use protocols::history::{Event, Header, Sink, json::Reader};
 use reports::{
     Clock, Judgement, Judges, Names, Verdict,
     by_group::Stories,
@@ -132,13 +132,7 @@ impl Options {
             // Without a header, names come with the events.
             stories.learn(reader.names(), reader.resources());
             judges.record(&event);
-            let of = match &event.kind {
-                Kind::Apply { write, .. } => {
-                    notes.group_of(reader.resources().and_then(|names| names.get(usize::from(write.resource.0))))
-                }
-                _ => 0,
-            };
-            tokens.see(&event, of);
+            tokens.see(&event, notes.group_of(&event, reader.resources()));
             unbegun.see(&event);
             stories.record(&event);
             if let Some(pages) = &mut pages {

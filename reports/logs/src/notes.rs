@@ -11,7 +11,7 @@ use super::{
     values::REQUEST,
 };
 use chrono::FixedOffset;
-use protocols::history::json::Lines;
+use protocols::history::{Event, Kind, json::Lines};
 use reports::Names;
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
 
@@ -182,8 +182,10 @@ impl Notes {
         self.seen.as_ref().is_some_and(|seen| seen.borrow().says_idle)
     }
 
-    /// The group of this resource, if its name has it.
-    pub fn group_of(&self, name: Option<&String>) -> u64 {
+    /// The group of the resource that is written, if its name has it.
+    pub fn group_of(&self, event: &Event, resources: Option<&[String]>) -> u64 {
+        let Kind::Apply { write, .. } = &event.kind else { return 0 };
+        let name = resources.and_then(|names| names.get(usize::from(write.resource.0)));
         let grouped = self.seen.as_ref().zip(name).map(|(seen, name)| seen.borrow().grouped.get(name).copied());
         grouped.flatten().unwrap_or(0)
     }

@@ -47,7 +47,10 @@ fn in_vain_ms(plan: &Plan, protocol: &Protocol) -> u64 {
     if protocol.name != zab_fle::PROTOCOL.name {
         return 0;
     }
-    let gone = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Kill { .. })).count();
+    let goes = |what: &Fault| {
+        matches!(what, Fault::Kill { .. } | Fault::PowerLoss { .. } | Fault::Restart { .. } | Fault::Resign { .. })
+    };
+    let gone = plan.faults.iter().filter(|fault| goes(&fault.what)).count();
     gone.min(IN_VAIN) as u64 * zab_fle::init_limit(plan.timings.lease_ttl_ms)
 }
 

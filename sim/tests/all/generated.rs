@@ -68,7 +68,7 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
 /// Each once broke a promise that no such plan can keep: clients that give up before an answer can come (three), voters
 /// that restart because their disk failed, a member that leaves a fleet whose others cannot hear each other, a clock too
 /// fast for the timeout of a server far away, a fleet of one that rests, leases that end by readers' clocks (two), members
-/// that have all resigned (three), and leaders of ZooKeeper's that wait for a quorum which has gone.
+/// that have all resigned (three), and leaders of ZooKeeper's that wait for a quorum which has gone (three).
 #[test]
 fn no_plan_is_held_to_what_it_rules_out() {
     let alone = [
@@ -76,8 +76,11 @@ fn no_plan_is_held_to_what_it_rules_out() {
         7_508_636, 7_833_294, 7_879_631,
     ]
     .map(|seed| (seed, 1));
-    for (seed, groups) in alone.into_iter().chain([(5_080_220, 3), (5_086_598, 3)]) {
-        let choice = Choice { groups, ..Choice::default() };
+    let of_all = |groups| Choice { groups, ..Choice::default() };
+    let of_zab = || Choice { protocols: vec![&election::zab_fle::PROTOCOL], ..Choice::default() };
+    let zab = [(2_815, of_zab()), (84_615, of_zab())];
+    let all = alone.into_iter().chain([(5_080_220, 3), (5_086_598, 3)]).map(|(seed, groups)| (seed, of_all(groups)));
+    for (seed, choice) in all.chain(zab) {
         let broken = swarm::broken_promise(&run(&generate::swarm(seed, &choice)));
         assert!(broken.is_none(), "seed {seed}: {broken:#?}");
     }
