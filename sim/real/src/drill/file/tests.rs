@@ -122,7 +122,7 @@ fn a_member_may_be_ready_by_a_text_its_port_or_an_answer() {
     assert_eq!(ready("{ http = \"/healthz\" }"), Ready::Answers("/healthz".to_owned()));
     for wrong in ["[]", "3", "{ port = 80 }", "{ port = false }", "{ http = \"healthz\" }", "{ tcp = true }"] {
         let why = read(&text(wrong)).expect_err("a wrong file");
-        assert!(why.contains(", { port = true }, or { http = \"/PATH\" }") && !why.contains('\n'), "{why}");
+        assert!(why.contains(", nor { port = true }, nor { http = \"/PATH\" }") && !why.contains('\n'), "{why}");
     }
     let why = read(&text("{ port = true }").replace("{port}", "8080")).expect_err("nobody is told the port");
     assert_eq!(why, "`[fleet] ready` asks at {port}, which is not in `command` or `env`");
