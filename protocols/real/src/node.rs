@@ -3,6 +3,7 @@
 mod api;
 mod health;
 mod metrics;
+mod seated;
 mod spans;
 mod waiting;
 mod watched;
@@ -17,11 +18,12 @@ use super::{
 };
 use api::Api;
 use health::Health;
+use fencepost_seat::inside;
 use metrics::Metrics;
 use protocols::{
     core::Input,
     election::{Protocol, Setup, Timings},
-    elector::ServiceOutput,
+    elector::{AnyElector, ServiceOutput, boxed},
     history::Kind,
     message::Message,
     node::{Node, Place, STORE_SILENCE, Standing, Tenure},
@@ -33,6 +35,7 @@ use protocols_clients::{
     site::Site,
     task_driver::{self, Port},
 };
+use seated::{Seated, Seating};
 use spans::Spans;
 use std::{
     future::Future,
@@ -148,8 +151,21 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     // The directory may contain a service that this protocol does not use.
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
-    let elector =
-        (protocol.elector)(Setup { group: 0, seat: None, node, names, timings, nonce, stored: None, service, bugs });
+    let seated = inside::offers(protocol);
+    let elector: Box<AnyElector> = match seated {
+        true => boxed(Seated::new(node, addresses.len() as u16)),
+        false => (protocol.elector)(Setup {
+            group: 0,
+            seat: None,
+            node,
+            names: names.clone(),
+            timings,
+            nonce,
+            stored: None,
+            service,
+            bugs,
+        }),
+    };
     let core = Watched::new(
         Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector).with_tenure(tenure),
         standing_sender,
@@ -163,7 +179,14 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
 
     // An embedded service runs on the node's own clocks.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
-    let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
+    let (leaves, to_leave) = watch::channel(false);
+    let (requests, mut client) = match seated {
+        true => {
+            let seating = Seating { protocol, own: node, names, timings, site, env: env.clone(), client_env };
+            seating.stand(inputs.clone(), to_leave)
+        }
+        false => client_of(protocol, site, client_env, inputs.clone()),
+    };
     let port = RealPort { store, link: link_to(store, link_settings, inputs.clone()), waiting: waiting.clone(), log };
     let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), vec![requests], to_core));
 
@@ -195,7 +218,11 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
         () = shutdown => {}
     }
     ending.store(true, Ordering::Relaxed);
+    leaves.send_replace(true);
     resign(&env, &inputs, standing, under_way, &timings).await;
+    if seated && env.timeout(timings.lease_ttl, &mut client).await.is_none() {
+        tracing::warn!("the seat has not let go; its lease will run out");
+    }
     drop(end_http);
     // The drain is bounded.
     let _ = serving.await;

@@ -6,6 +6,7 @@ pub(crate) mod consul;
 pub(crate) mod etcd;
 #[cfg(feature = "kubernetes")]
 pub(crate) mod kubernetes;
+pub(crate) mod lease;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
@@ -21,43 +22,16 @@ pub(crate) mod redlock;
 #[cfg(feature = "zookeeper")]
 pub(crate) mod zookeeper;
 
-use crate::{error::SettingsError, lead::Fencing};
+use crate::{error::SettingsError, lead::Fencing, observer::Observer};
 use protocols::{
     election::{Protocol, Timings},
     elector::{ServiceInput, ServiceOutput},
-    error::Failure,
     payload::Opaque,
 };
+pub(crate) use lease::{Counted, Heard, Session};
 use protocols_clients::env::tokio::TokioEnv;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
-
-/// How a lease is counted where the core's own belief has no end.
-#[derive(Clone, Copy)]
-pub struct Counted {
-    /// Whether this reply to this request means that the lease has begun, or was renewed, when the request arrived.
-    pub(crate) confirms: fn(&Opaque, &Opaque) -> bool,
-    /// What others compare of what this request writes: to them, a write that leaves it the same has not happened.
-    pub(crate) seen: fn(&Opaque) -> Option<u64>,
-    /// For how long it may stay the same, nanoseconds.
-    pub(crate) unseen: u64,
-}
-
-/// A session that the client keeps alive by itself as long as its stream is open.
-#[derive(Clone, Copy)]
-pub struct Session {
-    /// What this item of the stream says of the connection.
-    pub(crate) says: fn(&Opaque) -> Option<Heard>,
-}
-
-/// What a session says of its connection.
-#[cfg_attr(not(feature = "zookeeper"), expect(dead_code, reason = "only ZooKeeper tells of its sessions"))]
-pub enum Heard {
-    /// There is none, and why.
-    Lost(Failure),
-    /// There is one, and the service has granted this timeout, nanoseconds.
-    Granted(u64),
-}
 
 /// Independent servers, a majority of which is the service.
 #[derive(Clone, Copy)]
@@ -73,8 +47,10 @@ pub trait Backend: Clone + Send + Sync + 'static + Service {
     type Fencing: Fencing;
 }
 
-pub(crate) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
-pub(crate) type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
+/// A client at work.
+pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Takes its answers.
+pub type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
 
 /// What the crate itself needs of a service; nobody else can implement it.
 #[doc(hidden)]
@@ -121,9 +97,13 @@ pub trait Service {
     fn ends_with_its_client(&self) -> bool {
         false
     }
-    /// What a seat's keys are called by.
-    fn place(&self, seat: &str) -> String {
-        seat.to_owned()
+    /// What a seat's keys are called by; `None` if they are those of a fleet with one election.
+    fn place(&self, seat: &str) -> Option<String> {
+        Some(seat.to_owned())
+    }
+    /// Who is told what a campaign does.
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        None
     }
     /// Carries out an elector's requests until the channel closes.
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running;

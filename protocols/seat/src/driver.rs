@@ -8,6 +8,7 @@ use crate::{
     backend::{Counted, Servers, Session},
     counts::Counts,
     ended::Ended,
+    observer::{News, Observer},
     state::{Order, Phase, State, Successor},
 };
 use protocols::{
@@ -62,6 +63,7 @@ pub(crate) struct Course {
     pub(crate) names: Arc<Vec<String>>,
     pub(crate) report: Arc<watch::Sender<Report>>,
     pub(crate) counts: Arc<Counts>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 /// What a campaign learns about the service and its leader.
@@ -153,6 +155,7 @@ impl Driver {
                 Some(answer) = answers.recv(), if !frozen => {
                     // A renewal that is confirmed late does not bring back a belief that is over.
                     self.expire(self.state.env.now());
+                    self.tell(|| News::Hears(answer.clone()));
                     self.note(&answer);
                     self.step(Input::Service(answer));
                 }
@@ -270,6 +273,7 @@ impl Driver {
             }
             if leads {
                 self.course.counts.believes_no_more();
+                self.tell(|| News::Over(why));
                 tracing::info!(%why, "leads no more");
             }
             ends
@@ -322,8 +326,10 @@ impl Driver {
                 }
                 Output::Deposed(why) => self.deposed(why),
                 Output::Observed(leader) => self.observed(leader),
+                Output::Point(point) => self.state.env.pass(point),
+                Output::Campaign => self.tell(|| News::Campaigns),
                 // No candidate of these protocols talks to others, has a disk, or votes.
-                Output::Point(_) | Output::Campaign | Output::Send { .. } | Output::Persist(_) => {}
+                Output::Send { .. } | Output::Persist(_) => {}
                 Output::PowerOff { .. } | Output::Membership(..) | Output::Voted { .. } => {}
             }
         }
@@ -331,6 +337,12 @@ impl Driver {
             tracing::info!("has won, and leaves the seat to the members that are preferred");
             self.let_go(Ending::Releasing, Input::Withdraw);
             self.settle();
+        }
+    }
+
+    fn tell(&self, news: impl FnOnce() -> News) {
+        if let Some(observer) = &self.course.observer {
+            observer.told(news());
         }
     }
 

@@ -69,6 +69,7 @@ pub mod fence;
 mod lead;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod observer;
 mod resigner;
 mod seat;
 mod seats;
@@ -116,6 +117,8 @@ pub use lead::{Fenced, Fencing, Lead, Unfenced};
 pub use metrics::Metrics;
 pub use resigner::Resigner;
 pub use seat::Seat;
+#[doc(hidden)]
+pub use seat::inside;
 pub use seats::Seats;
 pub use settings::Settings;
 #[cfg(all(feature = "signal", unix))]

@@ -1,3 +1,4 @@
+pub mod inside;
 mod serving;
 
 use crate::{
@@ -228,7 +229,7 @@ impl<B: Backend> Seat<B> {
     fn start(&self, turn: Arc<OwnedMutexGuard<()>>) -> Campaign {
         let env = self.backend.env();
         let nonce = env.random();
-        let place = Some(self.backend.place(self.name()));
+        let place = self.backend.place(self.name());
         let elector = (self.backend.protocol().elector)(Setup { nonce, seat: place, ..self.setup.clone() });
         // What failed for an earlier campaign may work for this one.
         self.report.send_modify(|report| report.failing = None);
@@ -256,6 +257,7 @@ impl<B: Backend> Seat<B> {
             transfers: self.backend.protocol().transfers,
             report: self.report.clone(),
             counts: self.counts.clone(),
+            observer: self.backend.observer(),
         };
         let span = tracing::info_span!("campaign", seat = self.name(), member = self.member());
         span.in_scope(|| driver::start::start(&self.backend, course, state.clone(), to_obey, turn.clone()));

@@ -79,6 +79,13 @@ impl TokioEnv {
         TokioEnv { shared: Arc::new(Shared { clocks, settings, random }) }
     }
 
+    /// Tells whoever listens that the process has reached a point.
+    pub fn pass(&self, point: Point) {
+        if let Some(points) = &self.shared.settings.points {
+            points.passed(point);
+        }
+    }
+
     /// Where to connect to instead of `to`, if configured.
     fn route<'a>(&'a self, to: &'a Endpoint) -> &'a Endpoint {
         let routes = &self.shared.settings.routes;
@@ -172,8 +179,6 @@ impl Env for TokioEnv {
     }
 
     async fn point(&self, point: Point) {
-        if let Some(points) = &self.shared.settings.points {
-            points.passed(point);
-        }
+        self.pass(point);
     }
 }

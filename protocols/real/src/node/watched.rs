@@ -3,9 +3,11 @@
 use super::{
     health::{Health, What},
     metrics::{Metrics, Role},
+    seated::{is_order, news},
     spans::Spans,
     waiting::WaitingClients,
 };
+use fencepost_seat::inside::News;
 use protocols::{
     clock::Now,
     core::{Core, Input, Output},
@@ -118,7 +120,10 @@ impl Watched {
             Input::Message { message: Message::SealRefused { resource, highest, .. }, .. } => {
                 self.store_answers(now, *resource, WriteVerdict::Fenced { highest: *highest }, true);
             }
-            Input::Service(input) => self.service_says(now, input),
+            Input::Service(input) => match news(input) {
+                Some(news) => self.seat_says(now, news),
+                None => self.service_says(now, input),
+            },
             _ => {}
         }
     }
@@ -129,6 +134,20 @@ impl Watched {
         }
         let token = self.node.standing().incarnation.map_or(0, |i| i.token);
         self.health.store_answers(now, resource, token, verdict, sealing);
+    }
+
+    /// The seat asks the service, and is answered.
+    fn seat_says(&mut self, now: u64, news: &News) {
+        match news {
+            News::Asks(output) => self.service_is_asked(now, output),
+            News::Hears(input) => self.service_says(now, input),
+            News::Ends => {
+                self.under_way.send_replace(0);
+                self.asked.clear();
+                self.streams.clear();
+            }
+            _ => {}
+        }
     }
 
     fn service_says(&mut self, now: u64, input: &ServiceInput) {
@@ -222,6 +241,7 @@ impl Watched {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 self.asked.remove(number);
             }
+            ServiceOutput::Open { request, .. } if is_order(request) => {}
             ServiceOutput::Open { number, request } => {
                 self.streams.insert(*number, What::of(request));
             }

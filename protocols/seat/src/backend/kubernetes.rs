@@ -1,13 +1,12 @@
-use super::{Backend, Counted, Deliver, Running, Service, reach::fresh_env};
+use super::{Backend, Counted, Deliver, Running, Service, lease, reach::fresh_env};
 use crate::lead::Fenced;
 use kube::{Client, Error};
 use protocols::{
     election::{Protocol, k8s},
     elector::ServiceOutput,
     error::Failure,
-    payload::{Nothing, Opaque},
+    payload::Nothing,
     service::kubernetes::{Api, Record, Reply, Request, SERVICE, micro_time},
-    types::SECOND,
 };
 use protocols_clients::{
     env::tokio::TokioEnv,
@@ -70,32 +69,13 @@ impl Service for Kubernetes {
     }
 
     fn counted(&self) -> Option<Counted> {
-        Some(Counted { confirms, seen, unseen: SECOND })
+        Some(lease::KUBERNETES)
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
         let leases = Leases { of: self.clone(), last: Arc::default() };
         let env = self.env.clone();
         Box::pin(async move { Queue::new(env, &SERVICE, move |input| deliver(input)).run(leases, outputs).await })
-    }
-}
-
-/// Every accepted write of a holder starts the lease anew.
-fn confirms(request: &Opaque, reply: &Opaque) -> bool {
-    let writes = match request.get() {
-        Some(Request::Create { record, .. } | Request::Update { record, .. }) => !record.holder.is_empty(),
-        Some(Request::Get { .. }) | None => false,
-    };
-    writes && matches!(reply.get(), Some(Reply::Lease { .. }))
-}
-
-/// Others compare whole seconds. A renewal that is repeated after a request without an answer has the time of the first.
-fn seen(request: &Opaque) -> Option<u64> {
-    match request.get()? {
-        Request::Create { record, .. } | Request::Update { record, .. } => {
-            Some(micro_time::whole_seconds(record.renewed_us))
-        }
-        Request::Get { .. } => None,
     }
 }
 

@@ -1,14 +1,11 @@
 use super::{
-    AddressError, Backend, Deliver, Heard, Running, Service, Session,
+    AddressError, Backend, Deliver, Running, Service, Session, lease,
     reach::{endpoint, fresh_env, without_password},
 };
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, zk_election::from_sending},
     elector::ServiceOutput,
-    error::Failure,
-    payload::Opaque,
-    service::zookeeper::Item,
     types::MILLISECOND,
 };
 use protocols_clients::{
@@ -90,16 +87,6 @@ impl Zookeeper {
     }
 }
 
-/// What an item of the session's stream says of the connection.
-fn says(item: &Opaque) -> Option<Heard> {
-    match item.get()? {
-        Item::Connected { timeout_ms, .. } => Some(Heard::Granted(u64::from(*timeout_ms) * MILLISECOND)),
-        Item::Disconnected => Some(Heard::Lost(Failure::Unknown("the connection is lost".to_owned()))),
-        Item::Expired => Some(Heard::Lost(Failure::Rejected("the session has expired".to_owned()))),
-        Item::Watched { .. } => None,
-    }
-}
-
 impl Backend for Zookeeper {
     type Fencing = Fenced;
 }
@@ -119,7 +106,7 @@ impl Service for Zookeeper {
     }
 
     fn session(&self) -> Option<Session> {
-        Some(Session { says })
+        Some(lease::ZOOKEEPER)
     }
 
     /// The session's silence has it.
@@ -127,8 +114,8 @@ impl Service for Zookeeper {
         false
     }
 
-    fn place(&self, seat: &str) -> String {
-        format!("{}/fencepost/{seat}", self.chroot)
+    fn place(&self, seat: &str) -> Option<String> {
+        Some(format!("{}/fencepost/{seat}", self.chroot))
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {

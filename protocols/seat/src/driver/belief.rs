@@ -1,7 +1,7 @@
 //! From when a driver believes that it leads, and until when.
 
 use super::{Driver, Ending, OVER};
-use crate::{counts::Counts, ended::Ended, state::Phase};
+use crate::{counts::Counts, ended::Ended, observer::News, state::Phase};
 use protocols::{elector::Deposed, types::Leadership};
 use protocols_clients::env::Env;
 use std::sync::atomic::Ordering;
@@ -24,6 +24,8 @@ impl Driver {
             Counts::add(&self.course.counts.elections);
             self.led = true;
             self.state.phase.send_replace(Phase::Leading { token: leadership.token });
+            let valid_until = self.state.deadline.load(Ordering::Acquire);
+            self.tell(|| News::Leads(Leadership { valid_until, ..leadership }));
         }
     }
 
@@ -40,6 +42,9 @@ impl Driver {
             let wall_ms = self.state.env.now().wall / 1_000_000;
             self.course.counts.deadline.store(until, Ordering::Relaxed);
             self.course.counts.renewed_at_ms.store(wall_ms, Ordering::Relaxed);
+            if self.led {
+                self.tell(|| News::Renewed(until));
+            }
         }
         if self.holds {
             self.timers.set(OVER, until);

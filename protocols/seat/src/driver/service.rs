@@ -1,7 +1,7 @@
 //! What a driver asks of the service, and what it learns.
 
 use super::{Asked, Driver, Ending, Report};
-use crate::{backend::Heard, counts::Counts};
+use crate::{backend::Heard, counts::Counts, observer::News};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
@@ -13,6 +13,7 @@ use protocols_clients::env::Env;
 
 impl Driver {
     pub(super) fn ask(&mut self, output: ServiceOutput) {
+        self.tell(|| News::Asks(output.clone()));
         match &output {
             ServiceOutput::Request { number, request, .. } => {
                 let sent = self.state.env.now().mono;
@@ -38,6 +39,7 @@ impl Driver {
     }
 
     pub(super) fn observed(&self, leader: Option<NodeId>) {
+        self.tell(|| News::Observed(leader));
         let leader = leader.and_then(|leader| self.course.names.get(leader.index()).cloned());
         self.report(|report| report.leader = leader);
     }

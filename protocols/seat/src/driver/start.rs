@@ -4,6 +4,7 @@ use super::{Course, Driver, Ending};
 use crate::{
     backend::Service,
     ended::Ended,
+    observer::News,
     state::{Order, Phase, State},
 };
 use protocols::types::Leadership;
@@ -60,6 +61,7 @@ pub(crate) fn start(
     let client = tokio::spawn(client.in_current_span());
     let client = Aborts(client.abort_handle());
     // What ends with its client must last as long as a lease would that is left to run out.
+    let observer = course.observer.clone();
     let (env, lasts) = (state.env.clone(), if service.ends_with_its_client() { course.lease } else { 0 });
     let driver = Driver {
         timers: Timers::new(state.env.clone()),
@@ -86,7 +88,11 @@ pub(crate) fn start(
     let ends = Ends(driver.state.clone());
     let course = async move {
         let (turn, ends, client) = (turn, ends, client);
-        match driver.run(answers, orders).await {
+        let kept = driver.run(answers, orders).await;
+        if let Some(observer) = observer {
+            observer.told(News::Ends);
+        }
+        match kept {
             Some(_kept) if lasts > 0 => {
                 drop((ends, turn));
                 env.sleep(lasts).await;

@@ -64,8 +64,21 @@ impl<B: Backend> Seat<B> {
             Some(Ok(Err(error))) => Some(error),
             _ => None,
         };
+        self.keep_away_after(why, failed.is_some());
+        match failed {
+            Some(error) if why == Ended::Resigned => return Err(error),
+            Some(error) => {
+                tracing::warn!(%error, %why, seat = self.name(), "the work has failed, and its leadership has ended");
+            }
+            None => {}
+        }
+        Ok(why)
+    }
+
+    /// How long this member does not campaign after a leadership.
+    pub(super) fn keep_away_after(&self, why: Ended, has_failed: bool) {
         match why {
-            Ended::Resigned | Ended::UncleanStop if failed.is_some() => self.keep_away(nanoseconds(self.hold_down)),
+            Ended::Resigned | Ended::UncleanStop if has_failed => self.keep_away(nanoseconds(self.hold_down)),
             Ended::Resigned if self.resigning.borrow().is_some() => {
                 self.keep_away(self.deference.longest.max(self.setup.timings.retry_period()));
             }
@@ -76,17 +89,9 @@ impl<B: Backend> Seat<B> {
             }
             Ended::Expired | Ended::Lost | Ended::UncleanStop => {}
         }
-        match failed {
-            Some(error) if why == Ended::Resigned => return Err(error),
-            Some(error) => {
-                tracing::warn!(%error, %why, seat = self.name(), "the work has failed, and its leadership has ended");
-            }
-            None => {}
-        }
-        if why != Ended::Refused {
+        if why != Ended::Refused && !(has_failed && why == Ended::Resigned) {
             self.away().back_off.confirmed();
         }
-        Ok(why)
     }
 
     /// Serves again and again until `shutdown` resolves; then asks a leader to finish, and returns once it has let go.

@@ -16,10 +16,10 @@ pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 /// A service's name stands for the best protocol on it.
 pub fn backend(text: &str) -> Result<&'static Protocol, Unknown> {
     parse::protocol(match text {
-        "etcd" => "etcd-election",
+        "etcd" => "etcd-election-from-sending",
         "redis" => "redis-fenced",
-        "zookeeper" => "zk-election",
-        "consul" => "consul-session",
+        "zookeeper" => "zk-election-from-sending",
+        "consul" => "consul-session-from-sending",
         "k8s" | "kubernetes" => "k8s-lease",
         "sentinel" => "redis-sentinel",
         "postgres" => "db-row",

@@ -212,6 +212,23 @@ fn every_field_of_a_report_is_explained() {
     }
 }
 
+/// The example on the seat beside the one with an election of its own; its other services do not count.
+#[test]
+fn the_seats_page_says_how_many_lines_the_example_has() {
+    let examples = root().join("sim/examples");
+    let read = |file: &str| fs::read_to_string(examples.join(file)).unwrap();
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let before = ["lib", "election", "charge"].map(|file| read(&format!("invoices/src/{file}.rs")));
+    let before: usize = before.iter().map(|text| text.lines().filter(is_code).count()).sum();
+    let on_another = ["fn on_", "fn among_", "unfenced("];
+    let seat = read("seat/src/lib.rs");
+    let items = seat.split("\n\n").filter(|item| !on_another.iter().any(|other| item.contains(other)));
+    let after: usize = items.map(|item| item.lines().filter(is_code).count()).sum();
+    let page = fs::read_to_string(root().join("docs/seat.md")).unwrap();
+    let said = format!("in {after} lines of\ncode instead of {before}.");
+    assert!(page.contains(&said), "{said}");
+}
+
 // A page of the book, as far as tests need it.
 
 /// The workspace's folder.

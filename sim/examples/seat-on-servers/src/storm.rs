@@ -114,13 +114,13 @@ impl Storm {
         let kinds = Fault::ALL.into_iter().filter(|fault| fault.befalls(service)).count() - 1;
         let some = (2 * faults).div_ceil(5 * kinds).max(small.pauses);
         // Whoever waits long for a lease needs many side by side, which share the machine.
-        let (fleets, pace) = match service {
-            Service::Consul => (50, small.pace),
+        let fleets = match service {
+            Service::Consul => 50,
             // Each member has a session, of which PostgreSQL has a hundred.
-            Service::PostgresLock => (20, Duration::from_millis(5)),
-            _ => (25, Duration::from_millis(5)),
+            Service::PostgresLock => 20,
+            _ => 25,
         };
-        let restarts = (faults / 300).max(1);
+        let (restarts, pace) = ((faults / 300).max(1), Duration::from_millis(1));
         Storm { fleets, kills: faults, pauses: some, others: some, restarts, pace, ..small }
     }
 

@@ -1,11 +1,12 @@
-use super::*;
+use super::{super::seated::Seated, *};
 use protocols::{
-    election::{self, Setup, Timings},
+    election::{self, Protocol, Setup, Timings},
+    elector::{AnyElector, boxed},
     error::Failure,
     node::Place,
     payload::Opaque,
     service::{etcd, redis},
-    types::{MILLISECOND, NodeId, SECOND},
+    types::{Leadership, MILLISECOND, NodeId, SECOND},
 };
 
 /// A node with one of the protocols; the test acts as its service and store.
@@ -24,6 +25,10 @@ const STORE: NodeId = NodeId(3);
 
 impl Bench {
     fn new(protocol: &str) -> Bench {
+        Bench::of(protocol, |protocol, setup| (protocol.elector)(setup))
+    }
+
+    fn of(protocol: &str, elector: impl FnOnce(&Protocol, Setup) -> Box<AnyElector>) -> Bench {
         let protocol = election::find(protocol).expect("a known protocol");
         let names = vec!["n1".to_owned(), "n2".to_owned()];
         let timings = Timings {
@@ -47,7 +52,7 @@ impl Bench {
         };
         let place =
             Place { node: NodeId(0), store: STORE, starts: 0, tick: SECOND, silence: SECOND, read_lease: false };
-        let node = Node::new(place, (protocol.elector)(setup));
+        let node = Node::new(place, elector(protocol, setup));
         let (standing, under_way) = (watch::Sender::new(Standing::default()), watch::Sender::new(0));
         let metrics = Arc::new(Metrics::new("n1", "sequence", "test"));
         let health = Arc::new(Health::new(names, protocol.service, "h:1".into()));
@@ -302,4 +307,41 @@ fn a_service_that_cannot_say_who_leads_is_not_healthy_between_two_refusals() {
     bench.reply(Ok(redis::Reply::Token(None)));
     bench.reply(Ok(redis::Reply::Value(Some(b"n2/1/1".to_vec()))));
     bench.assert_shows(&["fencepost_service_up 1"]);
+}
+
+/// What the seat asks of the service counts as if the node had asked it.
+#[test]
+fn the_seats_requests_are_the_nodes() {
+    let mut bench = Bench::of("etcd-election-from-sending", |_, _| boxed(Seated::new(NodeId(0), 2)));
+    let told = |bench: &mut Bench, news: News| {
+        bench.step(Input::Service(Box::new(ServiceInput::Item { number: 0, item: news.erase() })));
+    };
+    let renews = etcd::StreamRequest::Keepalive { lease: 7, ttl_s: 3 }.erase();
+    let ask = |number| News::Asks(ServiceOutput::Request {
+        number,
+        request: etcd::Request::Grant { ttl_s: 3 }.erase(),
+        timeout: SECOND,
+        concurrent: false,
+    });
+    told(&mut bench, ask(1));
+    told(&mut bench, News::Asks(ServiceOutput::Open { number: 1, request: renews }));
+    assert_eq!(*bench.watched.under_way.borrow(), 1);
+    told(&mut bench, News::Hears(ServiceInput::Reply { number: 1, reply: Err(failed()) }));
+    assert_eq!(*bench.watched.under_way.borrow(), 0);
+    bench.assert_shows(&["fencepost_service_failures_total 1", "fencepost_renewal_failures_total 0"]);
+
+    let leadership = Leadership { token: 5, valid_until: bench.now + 3 * SECOND };
+    told(&mut bench, News::Leads(leadership));
+    assert_eq!(bench.watched.standing.borrow().valid_until, leadership.valid_until);
+    told(&mut bench, News::Hears(ServiceInput::Ended { number: 1, failure: failed() }));
+    bench.assert_shows(&["fencepost_service_failures_total 2", "fencepost_renewal_failures_total 1"]);
+    // A seat that lets go waits for no answer.
+    told(&mut bench, ask(2));
+    told(&mut bench, News::Ends);
+    assert_eq!(*bench.watched.under_way.borrow(), 0);
+    // An order is for the seat, and no stream of the service's.
+    bench.sealed(5, WriteVerdict::Ok);
+    bench.step(Input::Resign);
+    assert!(bench.streams.iter().any(|(_, request)| is_order(request)));
+    assert!(bench.watched.streams.is_empty());
 }

@@ -31,32 +31,32 @@ fn by_redis() {
 
 #[test]
 fn by_etcd() {
-    is_granted("etcd-election", etcd().leader_key("fencepost/leader/"));
+    is_granted("etcd-election-from-sending", etcd().leader_key("fencepost/leader/"));
 }
 
 #[test]
 fn by_three_of_etcd() {
-    is_granted_by_three("etcd-election", etcd().leader_key("fencepost/leader"));
+    is_granted_by_three("etcd-election-from-sending", etcd().leader_key("fencepost/leader"));
 }
 
 #[test]
 fn by_zookeeper() {
-    is_granted("zk-election", zookeeper().leader_key("/fencepost/latch"));
+    is_granted("zk-election-from-sending", zookeeper().leader_key("/fencepost/latch"));
 }
 
 #[test]
 fn by_three_of_zookeeper() {
-    is_granted_by_three("zk-election", zookeeper().leader_key("/fencepost/latch"));
+    is_granted_by_three("zk-election-from-sending", zookeeper().leader_key("/fencepost/latch"));
 }
 
 #[test]
 fn by_consul() {
-    is_granted("consul-session", consul().leader_key("fencepost/leader/.lock"));
+    is_granted("consul-session-from-sending", consul().leader_key("fencepost/leader/.lock"));
 }
 
 #[test]
 fn by_three_of_consul() {
-    is_granted_by_three("consul-session", consul().leader_key("fencepost/leader/.lock"));
+    is_granted_by_three("consul-session-from-sending", consul().leader_key("fencepost/leader/.lock"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn redis_fenced() {
 
 #[test]
 fn etcd_election() {
-    holds(world("etcd-election", fenced()).service(etcd()));
+    holds(world("etcd-election-from-sending", fenced()).service(etcd()));
 }
 
 #[test]
@@ -34,12 +34,12 @@ fn postgres_row() {
 
 #[test]
 fn zookeeper_election() {
-    holds(world("zk-election", fenced()).service(zookeeper()));
+    holds(world("zk-election-from-sending", fenced()).service(zookeeper()));
 }
 
 #[test]
 fn consul_session() {
-    holds(world("consul-session", fenced()).service(consul()));
+    holds(world("consul-session-from-sending", fenced()).service(consul()));
 }
 
 #[test]
