@@ -17,8 +17,8 @@ use super::{
     store::link::{self, Link},
 };
 use api::Api;
-use health::Health;
 use fencepost_seat::inside;
+use health::Health;
 use metrics::Metrics;
 use protocols::{
     core::Input,

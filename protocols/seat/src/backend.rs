@@ -23,12 +23,12 @@ pub(crate) mod redlock;
 pub(crate) mod zookeeper;
 
 use crate::{error::SettingsError, lead::Fencing, observer::Observer};
+pub(crate) use lease::{Counted, Heard, Session};
 use protocols::{
     election::{Protocol, Timings},
     elector::{ServiceInput, ServiceOutput},
     payload::Opaque,
 };
-pub(crate) use lease::{Counted, Heard, Session};
 use protocols_clients::env::tokio::TokioEnv;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -201,7 +201,8 @@ impl Seating {
     fn fleet(&self) -> Fleet {
         let Seating { own, names, timings, site, .. } = self;
         let members = Seated::new(*own, u16::try_from(names.len()).unwrap_or(u16::MAX)).members;
-        let member = |member: NodeId| Some((names.get(member.index())?.clone(), site.peers.get(member.index())?.clone()));
+        let member =
+            |member: NodeId| Some((names.get(member.index())?.clone(), site.peers.get(member.index())?.clone()));
         let mut members: Vec<_> = members.into_iter().filter_map(member).collect();
         if let Some((_, own)) = members.first_mut() {
             own.port = site.port;

@@ -317,12 +317,14 @@ fn the_seats_requests_are_the_nodes() {
         bench.step(Input::Service(Box::new(ServiceInput::Item { number: 0, item: news.erase() })));
     };
     let renews = etcd::StreamRequest::Keepalive { lease: 7, ttl_s: 3 }.erase();
-    let ask = |number| News::Asks(ServiceOutput::Request {
-        number,
-        request: etcd::Request::Grant { ttl_s: 3 }.erase(),
-        timeout: SECOND,
-        concurrent: false,
-    });
+    let ask = |number| {
+        News::Asks(ServiceOutput::Request {
+            number,
+            request: etcd::Request::Grant { ttl_s: 3 }.erase(),
+            timeout: SECOND,
+            concurrent: false,
+        })
+    };
     told(&mut bench, ask(1));
     told(&mut bench, News::Asks(ServiceOutput::Open { number: 1, request: renews }));
     assert_eq!(*bench.watched.under_way.borrow(), 1);

@@ -57,6 +57,22 @@ fn a_store_that_compares_nothing_accepts_a_former_leaders_write() {
     println!("{failure}");
 }
 
+/// A leader that still reaches the store, and no longer the service, has no fence here: its own clock has to stop it.
+#[test]
+fn a_leader_that_is_cut_off_stops_by_its_own_clock() {
+    let services = [
+        ("redis-fenced", redis()),
+        ("etcd-election-from-sending", etcd()),
+        ("db-row", postgres()),
+        ("zk-election-from-sending", zookeeper()),
+        ("consul-session-from-sending", consul()),
+        ("k8s-lease", kubernetes()),
+    ];
+    for (protocol, service) in services {
+        println!("{}", world(protocol, unfenced()).service(service).scenarios([partition()]).seeds(0..4).check());
+    }
+}
+
 #[test]
 fn kubernetes_lease() {
     holds(world("k8s-lease", fenced()).service(kubernetes()));
