@@ -1,6 +1,7 @@
 //! A node of the fleet as a process: it campaigns, does the leader's work, and answers over HTTP.
 
 mod api;
+mod election;
 mod health;
 mod metrics;
 mod seated;
@@ -17,13 +18,12 @@ use super::{
     store::link::{self, Link},
 };
 use api::Api;
-use fencepost_seat::inside;
+use election::Election;
 use health::Health;
 use metrics::Metrics;
 use protocols::{
     core::Input,
-    election::{Protocol, Setup, Timings},
-    elector::{AnyElector, ServiceOutput, boxed},
+    election::{Protocol, Timings},
     history::Kind,
     message::Message,
     node::{Node, Place, STORE_SILENCE, Standing, Tenure},
@@ -31,11 +31,10 @@ use protocols::{
 };
 use protocols_clients::{
     env::{Env, tokio::TokioEnv},
-    registry::Clients,
     site::Site,
     task_driver::{self, Port},
 };
-use seated::{Seated, Seating};
+use seated::Candidate;
 use spans::Spans;
 use std::{
     future::Future,
@@ -47,7 +46,6 @@ use std::{
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
-    task::JoinHandle,
 };
 use tokio_rustls::TlsAcceptor;
 use waiting::{Answer, WaitingClients};
@@ -150,45 +148,20 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
     // The directory may contain a service that this protocol does not use.
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
-    let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
-    let seated = inside::offers(protocol);
-    let elector: Box<AnyElector> = match seated {
-        true => boxed(Seated::new(node, addresses.len() as u16)),
-        false => (protocol.elector)(Setup {
-            group: 0,
-            seat: None,
-            node,
-            names: names.clone(),
-            timings,
-            nonce,
-            stored: None,
-            service,
-            bugs,
-        }),
-    };
-    let core = Watched::new(
-        Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector).with_tenure(tenure),
-        standing_sender,
-        requests_sender,
-        waiting.clone(),
-        metrics.clone(),
-        health.clone(),
-        ending.clone(),
-    );
-    let core = core.with_spans(Spans::new(&name, directory.clone()));
-
     // An embedded service runs on the node's own clocks.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
-    let (leaves, to_leave) = watch::channel(false);
-    let (requests, mut client) = match seated {
-        true => {
-            let seating = Seating { protocol, own: node, names, timings, site, env: env.clone(), client_env };
-            seating.stand(inputs.clone(), to_leave)
-        }
-        false => client_of(protocol, site, client_env, inputs.clone()),
-    };
+    let candidate = Candidate { protocol, node, names, service, timings, site, env: env.clone(), client_env };
+    let (ending, elector) = (Arc::new(AtomicBool::new(false)), election::elector(&candidate));
+    let place = Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease };
+    let node = Node::new(place, elector).with_tenure(tenure);
+    let (seen, ends) = (waiting.clone(), ending.clone());
+    let core = Watched::new(node, standing_sender, requests_sender, seen, metrics.clone(), health.clone(), ends);
+    let core = core.with_spans(Spans::new(&name, directory.clone()));
+
+    let election = Election::start(candidate, inputs.clone());
     let port = RealPort { store, link: link_to(store, link_settings, inputs.clone()), waiting: waiting.clone(), log };
-    let driver = tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), vec![requests], to_core));
+    let driver =
+        tokio::spawn(task_driver::drive(env.clone(), port, Box::new(core), vec![election.requests.clone()], to_core));
 
     let api = Arc::new(Api {
         name: name.clone(),
@@ -218,15 +191,12 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
         () = shutdown => {}
     }
     ending.store(true, Ordering::Relaxed);
-    leaves.send_replace(true);
+    election.leave();
     resign(&env, &inputs, standing, under_way, &timings).await;
-    if seated && env.timeout(timings.lease_ttl, &mut client).await.is_none() {
-        tracing::warn!("the seat has not let go; its lease will run out");
-    }
     drop(end_http);
     // The drain is bounded.
     let _ = serving.await;
-    client.abort();
+    election.end(&env, timings.lease_ttl).await;
     tracing::info!(node = name, "ended");
     Ok(())
 }
@@ -240,19 +210,6 @@ fn link_to(store: NodeId, settings: link::LinkSettings, core: mpsc::UnboundedSen
             link::Event::Renewed => Input::Disconnected { peer: store },
         });
     })
-}
-
-/// Runs the service's client: returns the channel for the core's requests, and the task.
-fn client_of(
-    protocol: &'static Protocol,
-    site: Site,
-    env: TokioEnv,
-    core: mpsc::UnboundedSender<Input>,
-) -> (mpsc::UnboundedSender<ServiceOutput>, JoinHandle<()>) {
-    let (requests, to_service) = mpsc::unbounded_channel();
-    let deliver = move |input| drop(core.send(Input::Service(Box::new(input))));
-    let client = async move { Clients::ours().run(env, protocol.service, site, to_service, deliver).await };
-    (requests, tokio::spawn(client))
 }
 
 fn core_ended(over: Result<(), tokio::task::JoinError>) -> String {

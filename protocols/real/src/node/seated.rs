@@ -45,9 +45,13 @@ pub struct Seated {
 }
 
 impl Seated {
+    pub fn new(candidate: &Candidate) -> Self {
+        Seated::of(candidate.node, candidate.names.len())
+    }
+
     /// Of this member of a fleet of so many.
-    pub fn new(own: NodeId, fleet: u16) -> Self {
-        let others = (0..fleet).map(NodeId).filter(|member| *member != own);
+    pub(super) fn of(own: NodeId, fleet: usize) -> Self {
+        let others = (0..).map(NodeId).take(fleet).filter(|member| *member != own);
         Seated { members: [own].into_iter().chain(others).collect(), leads: None }
     }
 
@@ -138,12 +142,15 @@ pub fn is_order(request: &Opaque) -> bool {
     request.get::<Order>().is_some()
 }
 
-/// What a node on the seat is made of.
-pub struct Seating {
+/// A member that stands for election.
+#[derive(Clone)]
+pub struct Candidate {
     pub protocol: &'static Protocol,
-    pub own: NodeId,
+    pub node: NodeId,
     /// The members' names by number.
     pub names: Vec<String>,
+    /// The service's members.
+    pub service: Vec<NodeId>,
     pub timings: Timings,
     pub site: Site,
     /// The node's clocks and points.
@@ -163,53 +170,50 @@ impl Observer for Tells {
     }
 }
 
-impl Seating {
-    /// Stands until `leaves` says so: returns where the core's orders go, and the task.
-    pub fn stand(
-        self,
-        core: mpsc::UnboundedSender<core::Input>,
-        leaves: watch::Receiver<bool>,
-    ) -> (mpsc::UnboundedSender<ServiceOutput>, JoinHandle<()>) {
-        let (orders, to_seat) = mpsc::unbounded_channel();
-        let run = self.client();
-        let Seating { protocol, own, names, timings, env, .. } = self;
-        let placed = Placed { protocol, env, run, observer: Arc::new(Tells(core)) };
-        let order = Seated::new(own, u16::try_from(names.len()).unwrap_or(u16::MAX)).members;
-        let members = order.iter().filter_map(|member| names.get(member.index()).cloned()).collect();
-        let task = async move { Inside::new(placed, members, timings).stand(to_seat, leaves).await };
-        (orders, tokio::spawn(task))
-    }
+/// Stands until `leaves` says so: returns where the core's orders go, and the task.
+pub fn stand(
+    candidate: Candidate,
+    core: mpsc::UnboundedSender<core::Input>,
+    leaves: watch::Receiver<bool>,
+) -> (mpsc::UnboundedSender<ServiceOutput>, JoinHandle<()>) {
+    let (orders, to_seat) = mpsc::unbounded_channel();
+    let (run, order) = (client(&candidate), Seated::new(&candidate).members);
+    let Candidate { protocol, names, timings, env, .. } = candidate;
+    let placed = Placed { protocol, env, run, observer: Arc::new(Tells(core)) };
+    let members = order.iter().filter_map(|member| names.get(member.index()).cloned()).collect();
+    let task = async move { Inside::new(placed, members, timings).stand(to_seat, leaves).await };
+    (orders, tokio::spawn(task))
+}
 
-    fn client(&self) -> Arc<Run> {
-        let (env, site, service) = (self.client_env.clone(), self.site.clone(), self.protocol.service);
-        if self.protocol.name == raft::PROTOCOL.name {
-            let member = Member::start(env, &self.fleet(), ());
-            return Arc::new(move |outputs, deliver: Deliver| {
-                member.attach(outputs, move |input| deliver(input));
-                Box::pin(std::future::ready(()))
-            });
-        }
-        Arc::new(move |outputs, deliver: Deliver| {
-            let (env, site) = (env.clone(), site.clone());
-            Box::pin(async move {
-                Clients::ours().run(env, service, site, outputs, move |input| deliver(input)).await;
-            })
+/// The service's client, for one campaign after another.
+fn client(candidate: &Candidate) -> Arc<Run> {
+    let Candidate { protocol, site, client_env, .. } = candidate.clone();
+    if protocol.name == raft::PROTOCOL.name {
+        // It votes also where it does not campaign.
+        let member = Member::start(client_env, &fleet(candidate), ());
+        return Arc::new(move |outputs, deliver: Deliver| {
+            member.attach(outputs, move |input| deliver(input));
+            Box::pin(std::future::ready(()))
+        });
+    }
+    Arc::new(move |outputs, deliver: Deliver| {
+        let (env, site, service) = (client_env.clone(), site.clone(), protocol.service);
+        Box::pin(async move {
+            Clients::ours().run(env, service, site, outputs, move |input| deliver(input)).await;
         })
-    }
+    })
+}
 
-    /// The members that elect among themselves.
-    fn fleet(&self) -> Fleet {
-        let Seating { own, names, timings, site, .. } = self;
-        let members = Seated::new(*own, u16::try_from(names.len()).unwrap_or(u16::MAX)).members;
-        let member =
-            |member: NodeId| Some((names.get(member.index())?.clone(), site.peers.get(member.index())?.clone()));
-        let mut members: Vec<_> = members.into_iter().filter_map(member).collect();
-        if let Some((_, own)) = members.first_mut() {
-            own.port = site.port;
-        }
-        let election_timeout = timings.election_timeout.unwrap_or((timings.lease_ttl, 2 * timings.lease_ttl));
-        Fleet { members, tokens_above: 0, election_timeout, heartbeat: timings.renew_interval }
+/// The members that elect among themselves.
+fn fleet(candidate: &Candidate) -> Fleet {
+    let Candidate { names, timings, site, .. } = candidate;
+    let member = |member: NodeId| Some((names.get(member.index())?.clone(), site.peers.get(member.index())?.clone()));
+    let mut members: Vec<_> = Seated::new(candidate).members.into_iter().filter_map(member).collect();
+    if let Some((_, own)) = members.first_mut() {
+        own.port = site.port;
     }
+    let election_timeout = timings.election_timeout.unwrap_or((timings.lease_ttl, 2 * timings.lease_ttl));
+    Fleet { members, tokens_above: 0, election_timeout, heartbeat: timings.renew_interval }
 }
 
 #[cfg(test)]
@@ -229,7 +233,7 @@ mod tests {
     }
 
     fn leading() -> Seated {
-        let mut seated = Seated::new(NodeId(1), 3);
+        let mut seated = Seated::of(NodeId(1), 3);
         assert_eq!(told(&mut seated, News::Campaigns), [Output::Campaign]);
         let leadership = Leadership { token: 5, valid_until: 90 };
         assert_eq!(told(&mut seated, News::Leads(leadership)), [Output::Elected(leadership)]);
@@ -249,7 +253,7 @@ mod tests {
 
     #[test]
     fn who_leads_is_a_number_of_the_fleets() {
-        let mut seated = Seated::new(NodeId(1), 3);
+        let mut seated = Seated::of(NodeId(1), 3);
         let observed = [(0, 1), (1, 0), (2, 2)];
         for (place, number) in observed {
             let said = told(&mut seated, News::Observed(Some(NodeId(place))));

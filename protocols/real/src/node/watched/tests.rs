@@ -312,7 +312,7 @@ fn a_service_that_cannot_say_who_leads_is_not_healthy_between_two_refusals() {
 /// What the seat asks of the service counts as if the node had asked it.
 #[test]
 fn the_seats_requests_are_the_nodes() {
-    let mut bench = Bench::of("etcd-election-from-sending", |_, _| boxed(Seated::new(NodeId(0), 2)));
+    let mut bench = Bench::of("etcd-election-from-sending", |_, _| boxed(Seated::of(NodeId(0), 2)));
     let told = |bench: &mut Bench, news: News| {
         bench.step(Input::Service(Box::new(ServiceInput::Item { number: 0, item: news.erase() })));
     };
