@@ -45,7 +45,15 @@
 #![forbid(unsafe_code)]
 
 /// The book's page, whose example compiles.
-#[cfg(all(doctest, feature = "etcd", feature = "postgres", feature = "raft", feature = "signal", feature = "tls"))]
+#[cfg(all(
+    doctest,
+    feature = "etcd",
+    feature = "metrics",
+    feature = "postgres",
+    feature = "raft",
+    feature = "signal",
+    feature = "tls"
+))]
 #[doc = include_str!("../../../docs/seat.md")]
 mod page {}
 

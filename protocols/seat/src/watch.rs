@@ -13,7 +13,8 @@ use tokio::sync::watch;
 pub struct Status {
     /// Whether this member leads or is letting go. For people and dashboards: it may be over when it is read.
     pub leads: bool,
-    /// The leader, if it is another one of the [members](crate::Settings::members).
+    /// The leader's name: this member's own if it leads, and otherwise that of one of the
+    /// [members](crate::Settings::members); `None` if nobody leads, or none of these. It is as old as the last answer of the service.
     pub leader: Option<String>,
     /// Why the service fails, if its last answers were failures.
     pub failing: Option<String>,
@@ -35,7 +36,9 @@ impl Watch {
     pub fn status(&self) -> Status {
         let Report { leader, failing } = self.report.borrow().clone();
         let leads = *self.leads.borrow();
-        let leader = leader.filter(|leader| !leads && **leader != *self.member);
+        // The service may still name this member after it has let go.
+        let leader =
+            if leads { Some(self.member.to_string()) } else { leader.filter(|leader| **leader != *self.member) };
         Status { leads, leader, failing }
     }
 

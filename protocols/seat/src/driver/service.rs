@@ -76,7 +76,7 @@ impl Driver {
             // After a pause there is nothing left to release: that is no failure of the service's.
             match failure {
                 Some(Failure::Rejected(why)) => {
-                    tracing::info!(why, "nothing is released: the lease is over, or runs out")
+                    tracing::debug!(why, "nothing is released: the lease is over, or runs out")
                 }
                 Some(failure) => tracing::warn!(%failure, "the release of the lease has failed; it runs out"),
                 None => {}

@@ -39,6 +39,11 @@ pub trait FencedSql {
     /// What it does not promise: that a write happens once. A leader that is interrupted may have committed without
     /// learning it. [`FencedSql::fenced_once`] does.
     ///
+    /// `E` is the error of `write`, which takes the database's own: with more than one statement, say which it is, as in
+    /// `Ok::<_, tokio_postgres::Error>(None)`. A boxed error does not pass through `?` outside, since [`FenceError`] has to
+    /// be an error itself; an enum with `#[from]` does. The fence's row is written each time, so look outside
+    /// whether there is anything to do.
+    ///
     /// Transactions of one resource wait for each other. One that is in an error is not committed, whatever `write`
     /// returns. Its level is `READ COMMITTED`.
     ///

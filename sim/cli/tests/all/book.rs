@@ -229,6 +229,24 @@ fn the_seats_page_says_how_many_lines_the_example_has() {
     assert!(page.contains(&said), "{said}");
 }
 
+/// A program has to name the same versions as the seat, or its types are others.
+#[test]
+fn the_seats_page_names_the_versions_that_the_seat_has() {
+    let page = fs::read_to_string(root().join("docs/seat.md")).unwrap();
+    let lock = fs::read_to_string(root().join("sim/examples/Cargo.lock")).unwrap();
+    let names = ["tokio-postgres", "prometheus-client", "sqlx", "redis", "etcd-client", "object_store", "kube"];
+    for name in names {
+        let version = lock.split("[[package]]\n").find_map(|package| {
+            let rest = package.strip_prefix(&format!("name = \"{name}\"\nversion = \""))?;
+            rest.split_once('"').map(|(version, _)| version)
+        });
+        let parts: Vec<&str> = version.unwrap_or_else(|| panic!("no {name} in the lock")).split('.').collect();
+        let named = if parts[0] == "0" { parts[..2].join(".") } else { parts[0].to_owned() };
+        let said = format!("{name} = \"{named}\"");
+        assert!(page.contains(&said), "{said}");
+    }
+}
+
 // A page of the book, as far as tests need it.
 
 /// The workspace's folder.

@@ -357,7 +357,7 @@ fn the_status_names_the_leader_and_says_whether_the_service_answers() {
         let lines = lines_with(service, || play_any(Looks), vec![(8.0, cut)]);
         println!("{}:{}", service.name, all(&lines));
         for second in [6, 14, 22] {
-            at(&lines, &format!("n1 at {second}: true None false"));
+            at(&lines, &format!("n1 at {second}: true Some(\"n1\") false"));
             if second != 14 {
                 // A lock does not say who has it.
                 let leader = if service.name == POSTGRES_LOCK.name { "None" } else { "Some(\"n1\")" };
