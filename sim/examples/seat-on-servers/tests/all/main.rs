@@ -5,6 +5,7 @@
 
 mod ending;
 mod logins;
+mod objects;
 
 use seat_on_servers::{
     Service,
