@@ -118,7 +118,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --tick 0s", "--tick must be between 1ms and a day"),
         ("--token-key %good.key --clock-skew=-9223372036854775808", "--clock-skew must be within"),
         ("--token-key %good.key --clock-drift=-1000000", "--clock-drift must be within 500000 ppm"),
-        ("--token-key %good.key --election-timeout 1s", "`etcd-election` draws no election timeouts"),
+        ("--token-key %good.key --election-timeout 1s", "`etcd-election-from-sending` draws no election timeouts"),
         ("--token-key %good.key --service-tls", "authority"),
         ("--token-key %good.key --store-tls", "authority"),
         ("--token-key %good.key --history %no-folder/x", "cannot write"),
