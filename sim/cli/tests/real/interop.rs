@@ -103,7 +103,7 @@ fn consul_lock_and_our_node_exclude_each_other() {
     let program = servers::look("consul").expect("it runs");
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);
-    fleet.tell_nodes(&["--lease-ttl", "10s", "--set", "consul-session.lock-delay=1s", "--retry-period", "1s"]);
+    fleet.tell_nodes(&["--lease-ttl", "10s", "--retry-period", "1s"]);
     fleet.start_nodes(1, "consul", consul.address);
     let n1 = fleet.node(&fleet.leader());
     let first = fleet.number("shop:1");
