@@ -126,7 +126,7 @@ fn breaks(name: &str, what: &str, options: &[&str]) {
 #[test]
 fn zookeeper_withstands() {
     if servers::find_zookeeper("trouble on ZooKeeper").is_some() {
-        withstands("zk-election", &light(4_000));
+        withstands("zk-election-from-sending", &light(4_000));
     }
 }
 
