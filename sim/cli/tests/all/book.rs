@@ -236,11 +236,12 @@ fn the_seats_page_names_the_versions_that_the_seat_has() {
     let lock = fs::read_to_string(root().join("sim/examples/Cargo.lock")).unwrap();
     let names = ["tokio-postgres", "prometheus-client", "sqlx", "redis", "etcd-client", "object_store", "kube"];
     for name in names {
-        let version = lock.split("[[package]]\n").find_map(|package| {
+        // The oldest come first, and are other crates'.
+        let versions = lock.split("[[package]]\n").filter_map(|package| {
             let rest = package.strip_prefix(&format!("name = \"{name}\"\nversion = \""))?;
             rest.split_once('"').map(|(version, _)| version)
         });
-        let parts: Vec<&str> = version.unwrap_or_else(|| panic!("no {name} in the lock")).split('.').collect();
+        let parts: Vec<&str> = versions.last().unwrap_or_else(|| panic!("no {name} in the lock")).split('.').collect();
         let named = if parts[0] == "0" { parts[..2].join(".") } else { parts[0].to_owned() };
         let said = format!("{name} = \"{named}\"");
         assert!(page.contains(&said), "{said}");

@@ -51,6 +51,8 @@ fn s3(folder: &Folder) -> Option<(Process, AmazonS3)> {
     let mut process = Process::start(command, &folder.path().join("moto.log"));
     assert!(process.listens(address), "{}", process.log());
     make_bucket(address);
+    // The client wants one, also without TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = AmazonS3Builder::new().with_endpoint(format!("http://{address}")).with_allow_http(true);
     let client = client.with_bucket_name(BUCKET).with_region("us-east-1");
     let client = client.with_access_key_id("a").with_secret_access_key("b").build();
