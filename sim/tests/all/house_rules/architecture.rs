@@ -13,7 +13,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("fencepost-libc", &["fencepost-process"]),
     ("protocols", &[]),
     ("protocols-clients", &["protocols"]),
-    ("protocols-real", &["protocols", "protocols-clients"]),
+    ("protocols-real", &["protocols", "protocols-clients", "fencepost-seat"]),
     ("fencepost-seat", &["protocols", "protocols-clients"]),
     ("scenarios", &["protocols"]),
     ("reports", &["protocols"]),
