@@ -99,7 +99,7 @@ async fn an_object_of_s3_takes_nothing_from_a_former_leader() {
     let longer = |old: Option<bytes::Bytes>| [&old.unwrap_or_default()[..], b"; and of the second"].concat().into();
     store.update_fenced(newer.lead(), &path, longer).await.expect("it is newer");
     let refused = store.put_fenced(former.lead(), &path, report("late")).await;
-    assert!(matches!(refused, Err(FenceError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FenceError::Over(Ended::Refused))), "{refused:?}");
     assert_eq!(former.lead().ended().await, Ended::Refused);
     assert_eq!(content(&store, &path).await, "of the first, again; and of the second");
 
