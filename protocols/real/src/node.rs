@@ -196,7 +196,8 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     drop(end_http);
     // The drain is bounded.
     let _ = serving.await;
-    election.end(&env, timings.lease_ttl).await;
+    // The seat gives a release two.
+    election.end(&env, 3 * timings.request_timeout).await;
     tracing::info!(node = name, "ended");
     Ok(())
 }

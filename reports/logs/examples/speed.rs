@@ -11,16 +11,17 @@ use std::{
     time::Instant,
 };
 
-/// How many writes there are, and after how many another leader follows.
 const WRITES: u64 = 500_000;
-const REIGN: u64 = 50_000;
+/// How many leaders follow each other.
+const LEADERS: u64 = 10;
 const TEXT: &str =
     "{time} INFO  [billing] {node} charged invoice {request} as number {seq} under token {token}: {verdict}";
 
-fn write(path: &Path, shape: &str) -> Result<(), Box<dyn Error>> {
+fn write(path: &Path, shape: &str, writes: u64) -> Result<(), Box<dyn Error>> {
     let mut log = BufWriter::new(File::create(path)?);
-    for n in 0..WRITES {
-        let (node, token) = (n / REIGN % 3, n / REIGN + 1);
+    for n in 0..writes {
+        let reign = n * LEADERS / writes;
+        let (node, token) = (reign % 3, reign + 1);
         let (second, micros) = (n / 1_000, n % 1_000 * 1_000);
         let time = format!("2026-05-01T10:{:02}:{:02}.{micros:06}Z", second / 60, second % 60);
         match shape {
@@ -38,9 +39,9 @@ fn write(path: &Path, shape: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// Judges one log, and prints a row of the table.
-fn judge(shape: &str) -> Result<(), Box<dyn Error>> {
-    let path: PathBuf = env::temp_dir().join(format!("fencepost-speed-{}.log", std::process::id()));
-    write(&path, shape)?;
+fn judge(shape: &str, writes: u64) -> Result<(), Box<dyn Error>> {
+    let path: PathBuf = env::temp_dir().join(format!("fencepost-speed-{}.{shape}.log", std::process::id()));
+    write(&path, shape, writes)?;
     let megabytes = fs::metadata(&path)?.len() as f64 / 1e6;
     let options = match shape {
         "json" => Options::default().map("t_us", "time").ignore(&["level", "msg"]),
@@ -60,7 +61,7 @@ fn judge(shape: &str) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     if let Some(shape) = env::args().nth(1) {
-        return judge(&shape);
+        return judge(&shape, WRITES);
     }
     println!("| {WRITES} writes as | log | time | | memory |\n|---|---:|---:|---:|---:|");
     // A process each, as memory is given back late.
@@ -68,4 +69,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::new(env::current_exe()?).arg(shape).status()?;
     }
     Ok(())
+}
+
+#[test]
+fn each_shape_is_read_to_a_pass() {
+    for shape in ["json", "text"] {
+        judge(shape, 2_000).expect("it is judged");
+    }
 }

@@ -59,6 +59,31 @@ pub(super) fn run(program: &str, args: &[&str]) -> bool {
     }
 }
 
+/// A folder with these Python packages, for `PYTHONPATH`, in which `module` can be imported; `None`, with a message, if they are
+/// missing and the test may pass without `what`.
+///
+/// # Panics
+/// They are missing, and `FENCEPOST_SERVERS` requires them.
+pub fn python(folder: PathBuf, packages: &[&str], module: &str, what: &str) -> Option<PathBuf> {
+    let imports = || {
+        let import =
+            Command::new("python3").env("PYTHONPATH", &folder).args(["-c", &format!("import {module}")]).output();
+        import.is_ok_and(|output| output.status.success())
+    };
+    if !imports() && wish() == "install" {
+        let into = folder.display().to_string();
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", &into];
+        alone(|| {
+            run("python3", &[&install[..], packages].concat());
+        });
+    }
+    if imports() {
+        return Some(folder);
+    }
+    skip(what, &format!("Python cannot import {module}"));
+    None
+}
+
 /// Prints a message that shows even if the test passes.
 pub fn say(line: &str) {
     // Not `eprintln!`, which the test harness captures. Errors are ignored, since nobody may be listening.

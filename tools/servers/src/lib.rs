@@ -28,7 +28,7 @@ pub use find::{
     consul as find_consul, file as find_file, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar,
 };
 pub use folder::{Folder, free_address, free_port};
-pub use install::{say, skip, wish};
+pub use install::{python, say, skip, wish};
 pub use kubernetes::{find_client_go, find_kubernetes, kubernetes_leases};
 pub use link::Link;
 pub use postgres::{Access, Postgres, PostgresError, own_postgres, postgres};

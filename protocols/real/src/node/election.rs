@@ -67,11 +67,13 @@ impl Election {
         }
     }
 
-    /// Ends it, once the seat has let go, or after so many nanoseconds.
+    /// Ends it, once the seat has let go, or after so many nanoseconds. A seat that has not by then leads beside work that has
+    /// not stopped: it is left alone, since its end would release the lease.
     pub async fn end(mut self, env: &TokioEnv, within: u64) {
-        if self.leaves.is_some() && env.timeout(within, &mut self.task).await.is_none() {
+        if self.leaves.is_none() {
+            self.task.abort();
+        } else if env.timeout(within, &mut self.task).await.is_none() {
             tracing::warn!("the seat has not let go; its lease will run out");
         }
-        self.task.abort();
     }
 }

@@ -219,6 +219,8 @@ fn fleet(candidate: &Candidate) -> Fleet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocols::{election::redis_fenced, service::redis};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     const NOW: Now = Now { mono: 7, wall: 7 };
 
@@ -279,5 +281,68 @@ mod tests {
         assert_eq!(said, [order(Order::Refused { token: 5 }), Output::Deposed(Deposed::Fenced)]);
         assert_eq!(told(&mut seated, News::Over(Ended::Refused)), []);
         assert_eq!(step(&mut seated, Input::Fenced), []);
+    }
+
+    /// A Redis that grants everything, and notes the requests that give a lock back.
+    fn granting(released: Arc<AtomicU64>) -> Arc<Run> {
+        Arc::new(move |mut outputs, deliver: Deliver| {
+            let released = released.clone();
+            Box::pin(async move {
+                while let Some(output) = outputs.recv().await {
+                    let ServiceOutput::Request { number, request, .. } = output else { continue };
+                    let reply = match request.get() {
+                        Some(redis::Request::AcquireFenced { .. }) => redis::Reply::Token(Some(7)),
+                        Some(redis::Request::Get { .. }) => redis::Reply::Value(None),
+                        Some(redis::Request::CompareAndDelete { .. }) => {
+                            released.fetch_add(1, Ordering::Relaxed);
+                            redis::Reply::Done(true)
+                        }
+                        _ => redis::Reply::Done(true),
+                    };
+                    deliver(ServiceInput::Reply { number, reply: Ok(reply.erase()) });
+                }
+            })
+        })
+    }
+
+    /// Leads, does this with the way of orders, and returns how often the lock was given back once the seat has ended.
+    async fn released_after(act: impl FnOnce(mpsc::UnboundedSender<ServiceOutput>)) -> u64 {
+        let (released, (core, mut told)) = (Arc::new(AtomicU64::new(0)), mpsc::unbounded_channel());
+        let timings = redis_fenced::PROTOCOL.default_timings();
+        let placed = Placed {
+            protocol: &redis_fenced::PROTOCOL,
+            env: TokioEnv::new(1),
+            run: granting(released.clone()),
+            observer: Arc::new(Tells(core)),
+        };
+        let ((orders, to_seat), (leaves, to_leave)) = (mpsc::unbounded_channel(), watch::channel(false));
+        let inside = Inside::new(placed, vec!["n1".to_owned()], timings);
+        let seat = tokio::spawn(async move { inside.stand(to_seat, to_leave).await });
+        loop {
+            let core::Input::Service(input) = told.recv().await.expect("it leads") else { continue };
+            if let Some(News::Leads(Leadership { token, .. })) = news(&input) {
+                assert_eq!(*token, 7);
+                break;
+            }
+        }
+        leaves.send_replace(true);
+        act(orders);
+        seat.await.expect("it ends");
+        released.load(Ordering::Relaxed)
+    }
+
+    fn let_go(token: u64) -> ServiceOutput {
+        ServiceOutput::<Said>::Open { number: 0, request: Order::LetGo { token, to: None } }.erase()
+    }
+
+    #[tokio::test]
+    async fn the_lease_is_released_once_the_work_says_so() {
+        assert_eq!(released_after(|orders| orders.send(let_go(7)).expect("it listens")).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_lease_whose_work_is_gone_runs_out() {
+        // The order is of another leadership.
+        assert_eq!(released_after(|orders| orders.send(let_go(6)).expect("it listens")).await, 0);
     }
 }

@@ -84,10 +84,6 @@ impl Service for Placed {
         (self.protocol.name == zk_election::from_sending::PROTOCOL.name).then_some(lease::ZOOKEEPER)
     }
 
-    fn ends_with_its_client(&self) -> bool {
-        false
-    }
-
     fn place(&self, _: &str) -> Option<String> {
         None
     }
@@ -126,23 +122,27 @@ impl Inside {
     }
 
     /// Campaigns and leads, again and again, until `leaves` says so and the work has let go. `orders` has an
-    /// [`Order`] in each request for a stream.
+    /// [`Order`] in each request for a stream. If it closes, the work is gone, and nobody knows whether it has stopped: the
+    /// lease is left to run out.
     pub async fn stand(&self, mut orders: UnboundedReceiver<ServiceOutput>, mut leaves: watch::Receiver<bool>) {
         let (seat, own) = (&self.seat, Own::default());
         while !*leaves.borrow() {
             let Some(term) = self.win(&own, &mut orders, &mut leaves).await else { break };
             let lead = term.lead().clone();
-            let order = tokio::select! {
+            tokio::select! {
                 biased;
-                _ = lead.ended() => None,
-                order = about(lead.token(), &mut orders) => order,
-            };
-            match order {
-                Some(Order::Refused { .. }) => lead.refused(),
-                Some(Order::LetGo { to: Some(to), .. }) => {
-                    seat.resigning.send_replace(Some(Successor::Named(to)));
-                }
-                Some(Order::LetGo { to: None, .. }) | None => {}
+                _ = lead.ended() => {}
+                order = about(lead.token(), &mut orders) => match order {
+                    Some(Order::Refused { .. }) => lead.refused(),
+                    Some(Order::LetGo { to: Some(to), .. }) => {
+                        seat.resigning.send_replace(Some(Successor::Named(to)));
+                    }
+                    Some(Order::LetGo { to: None, .. }) => {}
+                    None => {
+                        term.abandon().await;
+                        return;
+                    }
+                },
             }
             let why = term.finish().await;
             // It has been told, unless the campaign's driver has failed.

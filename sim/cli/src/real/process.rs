@@ -24,9 +24,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// What is logged unless `RUST_LOG` says otherwise. openraft warns of every heartbeat without an answer, twenty times a
-/// second, and repeats what its replication has warned of.
-const LOGGED: &str =
-    "info,openraft=warn,openraft::core::heartbeat=error,openraft::engine::handler::replication_handler=error";
+/// second, and repeats what its replication has warned of. The node logs itself what the seat does.
+const LOGGED: &str = "info,fencepost_seat=warn,openraft=warn,openraft::core::heartbeat=error,openraft::engine::handler::replication_handler=error";
 /// How often it is looked whether somebody still reads standard output.
 const READER_LOOKED_FOR: Duration = Duration::from_millis(500);
 

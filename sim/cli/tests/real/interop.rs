@@ -3,7 +3,7 @@
 use super::common::{
     Folder, Process, SOON, eventually,
     fleet::{Fleet, accepted},
-    http, run, servers, skip, text,
+    http, run, servers, text,
 };
 use std::{
     net::SocketAddr,
@@ -189,21 +189,10 @@ fn client_go_and_our_node_exclude_each_other() {
 /// Python with redis-py; `None`, with a message, if it is not available.
 fn redis_py(what: &str) -> Option<Command> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("redis-py");
+    let folder = servers::python(folder, &["redis"], "redis.lock", what)?;
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &folder);
-    let has_it = || Command::new("python3").env("PYTHONPATH", &folder).args(["-c", "import redis.lock"]).output();
-    if !has_it().is_ok_and(|o| o.status.success()) {
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"])
-            .arg(&folder)
-            .arg("redis");
-        let _ = pip.output();
-    }
-    if has_it().is_ok_and(|o| o.status.success()) {
-        return Some(python);
-    }
-    skip(what, "redis-py is not installed, and pip cannot install it");
-    None
+    python.env("PYTHONPATH", folder);
+    Some(python)
 }
 
 /// Takes the lock, reports it, and releases it when asked to end; or reports a timeout.

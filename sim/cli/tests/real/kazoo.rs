@@ -3,7 +3,7 @@
 use super::common::{
     Folder, Process, SOON, eventually,
     fleet::{Fleet, accepted},
-    http, servers, skip,
+    http, servers,
 };
 use std::{
     net::SocketAddr,
@@ -43,25 +43,6 @@ print("released", flush=True)
 client.stop()
 "#;
 
-/// The folder of kazoo; `None`, with a message, if it is not available.
-fn kazoo(what: &str) -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kazoo");
-    let has_it = || {
-        let import = Command::new("python3").env("PYTHONPATH", &folder).args(["-c", "import kazoo.client"]).output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    if !has_it() {
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"]);
-        let _ = pip.arg(&folder).arg("kazoo").output();
-    }
-    if has_it() {
-        return Some(folder);
-    }
-    skip(what, "kazoo is not installed, and pip cannot install it");
-    None
-}
-
 fn stand(library: &PathBuf, folder: &Folder, zookeeper: SocketAddr, name: &str) -> Process {
     let mut command = Command::new("python3");
     command.env("PYTHONPATH", library).args(["-c", STAND, &zookeeper.port().to_string(), FOLDER, name]);
@@ -76,7 +57,8 @@ fn says(process: &Process, word: &str) -> Option<()> {
 fn a_kazoo_election_and_our_node_wait_behind_each_other() {
     const WHAT: &str = "an election shared with kazoo";
     let folder = Folder::new();
-    let Some(library) = kazoo(WHAT) else { return };
+    let packages = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kazoo");
+    let Some(library) = servers::python(packages, &["kazoo"], "kazoo.client", WHAT) else { return };
     let Some(zookeeper) = servers::zookeeper(&folder, WHAT) else { return };
     let mut fleet = Fleet::new(folder);
     fleet.start_store(&[]);

@@ -2,8 +2,8 @@
 
 use super::common::{
     Folder, Process, SOON, eventually, say,
-    servers::{self, find, free_port, wish},
-    skip, text,
+    servers::{self, find, free_port},
+    text,
 };
 use std::{
     collections::BTreeMap,
@@ -190,21 +190,12 @@ for name, operation in [("definition", "RegisterJobDefinition"), ("submit", "Sub
 
 #[test]
 fn every_manifest_is_valid_by_its_schema() {
-    let packages = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("schemas");
-    let python = |arguments: &[&str]| {
-        Command::new("python3").env("PYTHONPATH", &packages).args(arguments).output().map_err(|e| e.to_string())
-    };
-    let has_them = || {
-        python(&["-c", "import botocore, kubernetes_validate, check_jsonschema"]).is_ok_and(|run| run.status.success())
-    };
-    if !has_them() && wish() == "install" {
-        let into = packages.display().to_string();
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", &into];
-        let _ = python(&[&install[..], &["botocore", "kubernetes-validate==1.37.0", "check-jsonschema"]].concat());
-    }
-    if !has_them() {
-        return skip("the schemas of the manifests", "the Python packages that have them are not installed");
-    }
+    const WHAT: &str = "the schemas of the manifests";
+    let packages = ["botocore", "kubernetes-validate==1.37.0", "check-jsonschema"];
+    let modules = "botocore, kubernetes_validate, check_jsonschema";
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("schemas");
+    let Some(packages) = servers::python(folder, &packages, modules, WHAT) else { return };
+    let python = |arguments: &[&str]| Command::new("python3").env("PYTHONPATH", &packages).args(arguments).output();
     let valid = |folder: &Path| python(&["-c", VALIDATE, &folder.display().to_string()]).expect("python3 starts");
     let read = |path: PathBuf| fs::read_to_string(path).expect("a manifest");
     let others = [("drill.yaml", "../drill/job.yaml"), ("sidecar.yaml", "../sidecar.yaml")];

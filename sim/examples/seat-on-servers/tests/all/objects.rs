@@ -9,7 +9,7 @@ use object_store::{
     aws::{AmazonS3, AmazonS3Builder},
     path::Path,
 };
-use servers::{Folder, Process, SOON, Tls, free_address, redis, skip};
+use servers::{Folder, Process, SOON, Tls, free_address, redis};
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
@@ -23,28 +23,12 @@ use tokio::time::timeout;
 const WHAT: &str = "the fence of objects in S3";
 const BUCKET: &str = "invoices";
 
-/// moto, which is a server of S3 for tests, and knows conditional puts.
-fn moto() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.5");
-    let has_it = || {
-        let import = Command::new("python3").env("PYTHONPATH", &folder).args(["-c", "import moto.server"]).output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    if !has_it() {
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"]);
-        let _ = pip.arg(&folder).arg("moto[s3,server]==5.2.5").output();
-    }
-    if has_it() {
-        return Some(folder);
-    }
-    skip(WHAT, "moto is not installed, and pip cannot install it");
-    None
-}
-
 /// The server, and a client of its one bucket.
 fn s3(folder: &Folder) -> Option<(Process, AmazonS3)> {
-    let (library, address) = (moto()?, free_address());
+    // A server of S3 for tests, which knows conditional puts.
+    let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.5");
+    let library = servers::python(library, &["moto[s3,server]==5.2.5"], "moto.server", WHAT)?;
+    let address = free_address();
     let mut command = Command::new("python3");
     let port = address.port().to_string();
     command.env("PYTHONPATH", library).args(["-m", "moto.server", "-H", "127.0.0.1", "-p", &port]);
