@@ -23,6 +23,7 @@
 //! The options are those of `fencepost check`, and errors refer to them by those names.
 
 mod advice;
+mod answers;
 mod apart;
 mod called;
 mod claim;

@@ -123,6 +123,7 @@ impl Options {
         seen.borrow_mut().reads(reading.has_phrases(), reading.asked(), reading.recognised.map(|preset| preset.name));
         seen.borrow_mut().says_idle = reading.says_idle;
         translation.named_time().clone_into(&mut seen.borrow_mut().time);
+        let answers: Vec<bool> = sources.iter().map(Source::is_answer).collect();
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
             let name = file.display().to_string();
@@ -155,9 +156,10 @@ impl Options {
         let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
         let by_time = self.order.as_deref() == Some(translation.named_time());
         let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
-        let opened = surveyed.into_iter().map(|file| {
+        let opened = surveyed.into_iter().zip(answers).map(|(file, is_answer)| {
             let (name, lines) = (file.name.clone(), file.told(translation.clone()));
-            let lines = if by_time { merged::by_time(&name, lines)? } else { lines };
+            let sorts = by_time || is_answer && matches!(self.order.as_deref(), None | Some("time"));
+            let lines = if sorts { merged::by_time(&name, lines)? } else { lines };
             Ok((name, lines))
         });
         let opened = opened.collect::<Result<_, LogError>>()?;

@@ -1,6 +1,10 @@
 //! Reads the lines of a log as fields and values, whatever the format.
 
-use super::text;
+use super::{
+    answers::{self, Partial},
+    text,
+    times::NAMES as TIMES,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
@@ -22,8 +26,6 @@ pub const TEXT: &str = "is text, and no JSON object";
 const LINE_MAX: u64 = 1 << 20;
 /// The fields in which Docker, logcli, journald, CloudWatch and OpenTelemetry put a program's own log line.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
-/// The fields in which programs and what ships their lines put the time.
-const TIMES: [&str; 6] = ["t_us", "time", "ts", "timestamp", "@timestamp", "@t"];
 /// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them: the fields down to the
 /// list, and the field that holds each record.
 const LISTED: [(&str, Option<&str>, &str); 3] =
@@ -102,9 +104,9 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
             return Vec::new();
         }
         match object(&bytes) {
-            Ok(fields) => match text::answer(&fields) {
-                Some(what) => vec![Err((number, what.to_owned()))],
-                None => listed(fields).into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
+            Ok(fields) => match listed(fields) {
+                Ok(records) => records.into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
+                Err(partial) => vec![Err((number, partial.to_string()))],
             },
             Err(_) if !bytes.contains(&b'{') => vec![Err((number, TEXT.to_owned()))],
             Err(error) => vec![Err((number, not_json(&error)))],
@@ -118,21 +120,27 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
     let mut number = 0;
     Box::new(objects.flat_map(move |object| match object {
         Ok(fields) => {
-            if let Some(what) = text::answer(&fields) {
-                return vec![Err((1, what.to_owned()))];
-            }
             let place = |fields| {
                 number += 1;
                 Ok((number, flat(fields)))
             };
-            listed(unwrapped(fields)).into_iter().map(place).collect()
+            match listed(unwrapped(fields)) {
+                Ok(records) => records.into_iter().map(place).collect(),
+                Err(partial) => vec![Err((1, partial.to_string()))],
+            }
         }
         Err(error) => vec![Err((error.line() as u64, not_json(&error)))],
     }))
 }
 
 /// The records of an object that is a list of them, or else the object itself.
-pub fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+///
+/// # Errors
+/// It says that it lacks records.
+pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Partial> {
+    if let Some(records) = answers::records(&fields)? {
+        return Ok(records.into_iter().map(unwrapped).collect());
+    }
     for (outer, inner, within) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
@@ -141,10 +149,10 @@ pub fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
             item.as_object().cloned().map(unwrapped)
         };
         if let Some(records) = all.iter().map(one).collect::<Option<Vec<_>>>() {
-            return records;
+            return Ok(records);
         }
     }
-    vec![fields]
+    Ok(vec![fields])
 }
 
 /// The object of a line. Whatever runs the program may have prefixed time and source, or wrapped the object in its own.

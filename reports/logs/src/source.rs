@@ -1,7 +1,7 @@
 //! Opens a file and detects its format.
 
 use super::{
-    LogError, edn,
+    LogError, answers, edn,
     preset::Preset,
     reading::{self, Reading, Recogniser},
     rows::{self, Rows},
@@ -150,6 +150,11 @@ impl Source {
         first.is_ok_and(|line| line.get("event").is_some_and(|event| event == "header"))
     }
 
+    /// Is it what a service answers, whose records have no order but their times?
+    pub(crate) fn is_answer(&self) -> bool {
+        answers::begin(&self.begins)
+    }
+
     /// Guesses the format.
     fn format(&self) -> Format {
         let line = String::from_utf8_lossy(self.first_line());
@@ -282,7 +287,7 @@ impl Source {
         }
         Ok(match format.unwrap_or(guess) {
             Format::Json if array => rows::json_array(self.whole()),
-            Format::Json if spread => rows::json_objects(self.whole()),
+            Format::Json if spread || self.is_answer() => rows::json_objects(self.whole()),
             Format::Json => rows::json(self.whole()),
             Format::Csv => rows::table(self.whole(), delimiter)?,
             Format::Logfmt | Format::Text => rows::logfmt(self.whole()),

@@ -52,33 +52,6 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
     (cells.len() == 1 || !cells.iter().all(|cell| cell.is_empty() || is_name(cell))).then(plain)
 }
 
-/// What to do with an object that is a service's response with records in it, if it is one. `FILE` stands for the file.
-pub fn answer(fields: &Map<String, Value>) -> Option<&'static str> {
-    let of_data = |name: &str| fields.get("data")?.get(name);
-    let list = |value: Option<&Value>| value.is_some_and(Value::is_array);
-    if list(of_data("result")) && of_data("resultType").is_some_and(|kind| kind == "streams") {
-        return Some(
-            "is an answer of Loki's, with lists of lines in it; run `jq -c '[.data.result[] | .stream as $labels | .values[] | \
-             $labels + {timestamp: .[0], line: .[1]}] | sort_by(.timestamp)[]' FILE | fencepost check -` with the same options",
-        );
-    }
-    if list(fields.get("resourceLogs")) {
-        return Some(
-            "is OpenTelemetry's JSON, with lists of records in it; run `jq -cs '[.[].resourceLogs[] | (.resource.attributes // []) \
-             as $of | .scopeLogs[].logRecords[] | {timestamp: .timeUnixNano, severityText} + ([($of + (.attributes // []))[] | \
-             {(.key): (.value | to_entries[0].value)}] | add // {}) + (.body | if . == null then {} else {body: \
-             to_entries[0].value} end)] | sort_by(.timestamp)[]' FILE | fencepost check -` with the same options",
-        );
-    }
-    if fields.get("results").and_then(|all| all.pointer("/0/0/field")).is_some() {
-        return Some(
-            "is an answer of CloudWatch Insights, with a list for each record; run `jq -c '[.results[] | map({(.field): .value}) | \
-             add] | sort_by(.[\"@timestamp\"] // .timestamp // .t_us // \"\")[]' FILE | fencepost check -` with the same options",
-        );
-    }
-    None
-}
-
 /// What to do with lines that begin with a time such as `10:00:00`, if this is one.
 pub fn undated(line: &str) -> Option<String> {
     let digits = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -9,6 +9,9 @@ use chrono::{
 use scenarios::units::{Unread, duration_us};
 use serde_json::Value;
 
+/// The fields in which programs and what ships their lines put the time.
+pub const NAMES: [&str; 6] = ["t_us", "time", "ts", "timestamp", "@timestamp", "@t"];
+
 /// How a time was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Written {

@@ -6,6 +6,7 @@ mod reader;
 mod shapes;
 mod systems;
 mod tally;
+mod wrapped;
 
 use reader::{check, file, obeyed};
 

@@ -1,45 +1,45 @@
 //! More logs as programs, loggers and services write them, each good and bad, from two stories: who led when, and what a
 //! store decided.
 
-use super::systems::Twins;
+use super::{systems::Twins, wrapped};
 
-const EPOCH: u64 = 1_777_861_800;
+pub(super) const EPOCH: u64 = 1_777_861_800;
 
-fn iso(s: u64) -> String {
+pub(super) fn iso(s: u64) -> String {
     format!("2026-05-04T02:{:02}:{:02}.125Z", 30 + s / 60, s % 60)
 }
 
 /// Second, node, and whether it begins or stops to lead.
-type Turn = (u64, &'static str, bool);
+pub(super) type Turn = (u64, &'static str, bool);
 const TURNS: [[Turn; 4]; 2] = [
     [(0, "a", true), (20, "a", false), (22, "b", true), (50, "b", false)],
     [(0, "a", true), (9, "b", true), (20, "a", false), (50, "b", false)],
 ];
 
 /// Second, node, token, and whether the write was accepted.
-type Write = (u64, &'static str, u64, bool);
+pub(super) type Write = (u64, &'static str, u64, bool);
 
-fn writes(bad: bool) -> [Write; 5] {
+pub(super) fn writes(bad: bool) -> [Write; 5] {
     [(0, "w-1", 7, true), (1, "w-1", 7, true), (5, "w-2", 8, true), (6, "w-1", 7, bad), (7, "w-2", 8, true)]
 }
 
-fn twins(name: &'static str, of: impl Fn(bool) -> String) -> Twins {
+pub(super) fn twins(name: &'static str, of: impl Fn(bool) -> String) -> Twins {
     (name, of(false), of(true))
 }
 
-fn of_turns(name: &'static str, line: impl Fn(u64, &str, bool) -> String) -> Twins {
+pub(super) fn of_turns(name: &'static str, line: impl Fn(u64, &str, bool) -> String) -> Twins {
     let of = |bad: bool| TURNS[usize::from(bad)].iter().map(|(s, who, begins)| line(*s, who, *begins) + "\n").collect();
     twins(name, of)
 }
 
-fn of_writes(name: &'static str, line: impl Fn(u64, &str, u64, bool) -> String) -> Twins {
+pub(super) fn of_writes(name: &'static str, line: impl Fn(u64, &str, u64, bool) -> String) -> Twins {
     twins(name, |bad| writes(bad).iter().map(|(s, who, token, ok)| line(*s, who, *token, *ok) + "\n").collect())
 }
 
 /// All of them.
 pub fn all() -> Vec<Twins> {
     let mut all = structured();
-    all.extend(wrapped());
+    all.extend(wrapped::all());
     all.extend(text());
     all.extend(late());
     all.extend(kubernetes());
@@ -49,7 +49,7 @@ pub fn all() -> Vec<Twins> {
     all
 }
 
-fn said(begins: bool) -> &'static str {
+pub(super) fn said(begins: bool) -> &'static str {
     if begins { "became leader" } else { "lost leadership" }
 }
 
@@ -119,40 +119,6 @@ fn structured() -> Vec<Twins> {
                 iso(s),
                 if ok { "ok" } else { "fenced" }
             )
-        }),
-    ]
-}
-
-/// Lines within what ships them.
-fn wrapped() -> Vec<Twins> {
-    let inner = |s: u64, who: &str, token: u64, ok: bool| {
-        let verdict = if ok { "ok" } else { "fenced" };
-        format!(r#"{{"t_us":"{}","node":"{who}","token":{token},"resource":"ledger","verdict":"{verdict}"}}"#, iso(s))
-    };
-    let quoted = |text: &str| serde_json::to_string(text).expect("text is JSON");
-    vec![
-        of_writes("cri.log", |s, who, token, ok| format!("{} stdout F {}", iso(s), inner(s, who, token, ok))),
-        of_writes("journal.jsonl", |s, who, token, ok| {
-            let us = (EPOCH + s) * 1_000_000;
-            format!(
-                r#"{{"__REALTIME_TIMESTAMP":"{us}","_HOSTNAME":"h","SYSLOG_IDENTIFIER":"store","PRIORITY":"6","MESSAGE":{}}}"#,
-                quoted(&inner(s, who, token, ok))
-            )
-        }),
-        of_writes("logcli.jsonl", |s, who, token, ok| {
-            format!(
-                r#"{{"labels":{{"app":"store"}},"line":{},"timestamp":"{}"}}"#,
-                quoted(&inner(s, who, token, ok)),
-                iso(s)
-            )
-        }),
-        twins("psql.txt", |bad| {
-            let head = "          t_us           | node | token | resource | verdict \n-------------------------+------+-------+----------+---------\n";
-            let row = |(s, who, token, ok): &Write| {
-                let verdict = if *ok { "ok" } else { "fenced" };
-                format!(" {} | {who} | {token} | ledger | {verdict}\n", iso(*s).replace('T', " ").replace('Z', "+00"))
-            };
-            format!("{head}{}({} rows)\n", writes(bad).iter().map(row).collect::<String>(), writes(bad).len())
         }),
     ]
 }
