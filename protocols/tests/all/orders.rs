@@ -210,11 +210,13 @@ fn no_order_of_more_events_lets_two_believe_at_once() {
     }
     never_at_once(&kraft::PROTOCOL, Apart::Tokens, 2, 7);
     never_at_once(&kraft::PROTOCOL, Apart::Tokens, 3, 5);
-    for (protocol, two, _) in BY_BELIEFS_IN_SESSIONS {
+    for (protocol, two, three) in BY_BELIEFS_IN_SESSIONS {
         one_after_the_other(protocol, Apart::Beliefs, 2, two + 1);
+        one_after_the_other(protocol, Apart::Beliefs, 3, three + 1);
     }
-    for (protocol, two, _) in BY_TOKENS {
+    for (protocol, two, three) in BY_TOKENS {
         one_after_the_other(protocol, Apart::Tokens, 2, two + 1);
+        one_after_the_other(protocol, Apart::Tokens, 3, three + 1);
     }
 }
 

@@ -108,23 +108,19 @@ fn of_otlp(fields: &Fields) -> Option<Vec<Fields>> {
     let resources = fields.get("resourceLogs")?.as_array()?;
     let mut records = Vec::new();
     for of in resources {
-        for scope in list(of, "scopeLogs") {
-            for log in list(scope, "logRecords") {
+        for scope in within(of, "scopeLogs", "resource")? {
+            for log in within(scope, "logRecords", "scope")? {
                 let mut record = Fields::new();
-                let attributes =
-                    |value: Option<&Value>| value.map_or(Fields::new(), |value| named(list(value, "attributes")));
-                for (name, value) in
-                    [attributes(Some(log)), attributes(scope.get("scope")), attributes(of.get("resource"))]
-                        .into_iter()
-                        .flatten()
-                {
-                    complete(&mut record, &name, value);
-                }
                 // A body with fields is read like a line of JSON.
-                match log.get("body").map(plain) {
-                    None | Some(Value::Null) => {}
-                    Some(body @ Value::Object(_)) => complete(&mut record, "body", body.to_string().into()),
-                    Some(body) => complete(&mut record, "body", body),
+                match log.get("body").map_or(Some(Value::Null), plain)? {
+                    Value::Null => {}
+                    body @ Value::Object(_) => complete(&mut record, "body", body.to_string().into()),
+                    body => complete(&mut record, "body", body),
+                }
+                for of in [Some(log), scope.get("scope"), of.get("resource")].into_iter().flatten() {
+                    for (name, value) in named(list(of, "attributes"))? {
+                        complete(&mut record, &name, value);
+                    }
                 }
                 if let Some(severity) = log.get("severityText") {
                     complete(&mut record, "level", severity.clone());
@@ -142,19 +138,34 @@ fn of_otlp(fields: &Fields) -> Option<Vec<Fields>> {
     Some(records)
 }
 
-/// A list of keys with values, as fields.
-fn named(attributes: &[Value]) -> Fields {
-    let pair = |one: &Value| Some((one.get("key")?.as_str()?.to_owned(), plain(one.get("value")?)));
-    attributes.iter().filter_map(pair).collect()
+/// The list `name` of an object that has nothing else but what all of its records have in common.
+fn within<'v>(value: &'v Value, name: &str, common: &str) -> Option<&'v [Value]> {
+    let known = |key: &String| [name, common, "schemaUrl"].contains(&key.as_str());
+    let fields = value.as_object().filter(|fields| fields.keys().all(known))?;
+    fields.get(name).map_or(Some(&[]), |list| list.as_array().map(Vec::as_slice))
+}
+
+/// A list of keys with values, as fields; `None` if one is there twice, since nobody knows which counts.
+fn named(attributes: &[Value]) -> Option<Fields> {
+    let mut fields = Fields::new();
+    for one in attributes {
+        let value = one.get("value").map_or(Some(Value::Null), plain)?;
+        if fields.insert(one.get("key")?.as_str()?.to_owned(), value).is_some() {
+            return None;
+        }
+    }
+    Some(fields)
 }
 
 /// The value within one that says its type, such as `{"intValue":"7"}`.
-fn plain(typed: &Value) -> Value {
-    let Some((kind, value)) = typed.as_object().and_then(|typed| typed.iter().next()) else { return Value::Null };
+fn plain(typed: &Value) -> Option<Value> {
+    let mut typed = typed.as_object()?.iter();
+    let Some((kind, value)) = typed.next() else { return Some(Value::Null) };
     match kind.as_str() {
-        "kvlistValue" => Value::Object(named(list(value, "values"))),
+        _ if typed.next().is_some() => None,
+        "kvlistValue" => named(list(value, "values")).map(Value::Object),
         "arrayValue" => list(value, "values").iter().map(plain).collect(),
-        _ => value.clone(),
+        _ => Some(value.clone()),
     }
 }
 
@@ -210,5 +221,17 @@ mod tests {
         let all = read(&json!({"status": "success", "data": data}));
         let told: Vec<_> = all.iter().map(|record| (record["line"].as_str(), record["pod"].as_str())).collect();
         assert_eq!(told, [(Some("early"), Some("a")), (Some("late"), Some("b"))]);
+    }
+
+    #[test]
+    fn what_is_said_twice_or_elsewhere_is_not_passed_over() {
+        let token = |n: u64| json!({"key": "token", "value": {"intValue": n.to_string()}});
+        let of = |record: Value| json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]});
+        let old = json!({"resourceLogs": [{"instrumentationLibraryLogs": []}]});
+        let two = json!({"body": {"stringValue": "a", "intValue": "1"}});
+        for wrong in [of(json!({"attributes": [token(7), token(8)]})), old, of(two)] {
+            assert!(records(wrong.as_object().expect("an object")).is_ok_and(|all| all.is_none()), "{wrong}");
+        }
+        assert_eq!(read(&of(json!({"attributes": [token(7)]}))).len(), 1);
     }
 }

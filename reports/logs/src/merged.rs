@@ -31,27 +31,48 @@ pub enum Order {
 pub type File = Box<dyn Iterator<Item = Result<Told, LogError>>>;
 
 /// Sorts a file's lines by time. If the newest come first, reverses them; otherwise lines of one moment keep their
-/// order.
+/// order. In an answer, lines of one moment have none.
 ///
 /// # Errors
 /// A line is wrong, or two lines of one node and one moment may have come in either order, and it matters.
-pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
+pub fn by_time(name: &str, lines: File, is_answer: bool) -> Result<File, LogError> {
     let mut all = lines.collect::<Result<Vec<_>, _>>()?;
+    if is_answer {
+        all.sort_by_key(|told| told.ns);
+        // Whoever answered has put lines of one moment into any order.
+        let node = |told: &Told| told.fields.get("node").map(ToString::to_string);
+        let apart = |pair: &&[Told]| pair[0].ns == pair[1].ns && node(&pair[0]) != node(&pair[1]);
+        if let Some(pair) = all.windows(2).find(apart) {
+            let what = format!(
+                "lines {} and {} of two nodes have the same time, so their order is unknown; write finer times, or pass --order \
+                 FIELD with a number that rises from line to line",
+                pair[0].line, pair[1].line
+            );
+            return Err(LogError::of(name, what));
+        }
+        same_moment(name, &all)?;
+        return Ok(Box::new(all.into_iter().map(Ok)));
+    }
     if all.is_sorted_by_key(|told| std::cmp::Reverse(told.ns)) && !all.is_sorted_by_key(|told| told.ns) {
         all.reverse();
     } else if !all.is_sorted_by_key(|told| told.ns) {
         all.sort_by_key(|told| told.ns);
-        for moment in all.chunk_by(|one, next| one.ns == next.ns) {
-            if let Some((one, other)) = in_no_order(moment) {
-                let what = format!(
-                    "lines {one} and {other} of one node have the same time, so their order is unknown; write finer \
-                     times, or pass --order FIELD with a number that rises from line to line"
-                );
-                return Err(LogError::of(name, what));
-            }
-        }
+        same_moment(name, &all)?;
     }
     Ok(Box::new(all.into_iter().map(Ok)))
+}
+
+fn same_moment(name: &str, all: &[Told]) -> Result<(), LogError> {
+    for moment in all.chunk_by(|one, next| one.ns == next.ns) {
+        if let Some((one, other)) = in_no_order(moment) {
+            let what = format!(
+                "lines {one} and {other} of one node have the same time, so their order is unknown; write finer \
+                 times, or pass --order FIELD with a number that rises from line to line"
+            );
+            return Err(LogError::of(name, what));
+        }
+    }
+    Ok(())
 }
 
 /// Two lines of one node and one moment whose order is open: one is about leadership, or one has a number.

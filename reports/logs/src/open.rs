@@ -159,7 +159,7 @@ impl Options {
         let opened = surveyed.into_iter().zip(answers).map(|(file, is_answer)| {
             let (name, lines) = (file.name.clone(), file.told(translation.clone()));
             let sorts = by_time || is_answer && matches!(self.order.as_deref(), None | Some("time"));
-            let lines = if sorts { merged::by_time(&name, lines)? } else { lines };
+            let lines = if sorts { merged::by_time(&name, lines, is_answer)? } else { lines };
             Ok((name, lines))
         });
         let opened = opened.collect::<Result<_, LogError>>()?;

@@ -116,10 +116,10 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
 
 /// Objects that may span several lines, as `jq` writes them. An object's ordinal stands for its line number.
 pub fn json_objects(input: impl BufRead + 'static) -> Rows {
-    let objects = serde_json::Deserializer::from_reader(input).into_iter::<Map<String, Value>>();
+    let objects = serde_json::Deserializer::from_reader(input).into_iter::<Unique>();
     let mut number = 0;
     Box::new(objects.flat_map(move |object| match object {
-        Ok(fields) => {
+        Ok(Unique(fields)) => {
             let place = |fields| {
                 number += 1;
                 Ok((number, flat(fields)))

@@ -120,6 +120,26 @@ fn an_answer_that_may_lack_records_is_none() {
     }
 }
 
+/// Which of two writes of one moment came first decides whether a stale one was accepted.
+#[test]
+fn records_of_two_nodes_at_one_moment_have_no_order() {
+    let record = |time: &str, node: &str, token: u64| {
+        let cells =
+            [("@timestamp", time), ("node", node), ("token", &token.to_string()), ("resource", "r"), ("verdict", "ok")];
+        let cells = cells.map(|(name, value)| format!(r#"{{"field":"{name}","value":"{value}"}}"#));
+        format!("[{}]", cells.join(","))
+    };
+    let judged = |second: &str| {
+        let all = [record(second, "b", 8), record("2026-05-04 02:30:00.125", "a", 7)];
+        let text = format!(r#"{{"results":[{}],"status":"Complete"}}"#, all.join(","));
+        check(&[file("moment.json", &text)], &["--map", "t_us=@timestamp"])
+    };
+    let (code, said) = judged("2026-05-04 02:30:00.125");
+    assert!(code == 64 && said.contains("of two nodes have the same time"), "{said}");
+    let (code, said) = judged("2026-05-04 02:30:00.126");
+    assert!(code != 64, "{said}");
+}
+
 #[test]
 fn lines_whose_newest_come_first_are_sorted_if_the_user_says_so() {
     // As search tools list lines; a resource has no such order.
