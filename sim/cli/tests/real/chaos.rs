@@ -24,7 +24,7 @@ fn without_reads() -> Params {
 }
 
 /// A lease and a load that a slow machine can handle.
-const LIGHT: [&str; 4] = ["--lease-ttl", "2s", "--rate", "100"];
+const LIGHT: [&str; 4] = ["--lease-ttl", "2s", "--rate", "40"];
 
 #[test]
 fn a_paused_leader_is_refused_on_both_services() {
@@ -93,7 +93,7 @@ fn a_plan_of_ones_own_is_played() {
     if !installed() {
         return;
     }
-    let params = Params { lease_ttl_ms: Some(2_000), rate: 100, duration_ms: Some(30_000), ..without_reads() };
+    let params = Params { lease_ttl_ms: Some(2_000), rate: 40, duration_ms: Some(30_000), ..without_reads() };
     let protocol = election::find("redis-fenced").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
@@ -116,7 +116,7 @@ fn a_plan_of_ones_own_is_played() {
 /// Raft needs nothing installed: its simulated plans, on real processes.
 #[test]
 fn raft_plays_its_scenarios() {
-    let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "100"];
+    let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "40"];
     for (what, fenced) in [("gc-pause", 1), ("isolate-leader", 0), ("leadership-transfer", 0), ("quorum-loss", 0)] {
         let (code, report) = play(what, &raft);
         assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{what}: {report:#}");
@@ -140,7 +140,7 @@ fn a_leader_that_cannot_work_steps_down_if_it_is_to() {
 /// Votes are on disk: after all nodes have died at once, terms keep rising, and no acknowledged write is lost.
 #[test]
 fn all_raft_nodes_die_and_come_back() {
-    let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(30_000), ..without_reads() };
+    let params = Params { lease_ttl_ms: Some(1_000), rate: 40, duration_ms: Some(30_000), ..without_reads() };
     let protocol = election::find("raft").expect("a known protocol");
     let steady = scenario::find("steady").expect("a known scenario");
     let mut plan = steady.compile(&params, protocol, 1).expect("the parameters make sense");
