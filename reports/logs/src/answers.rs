@@ -46,6 +46,19 @@ pub fn records(fields: &Fields) -> Result<Option<Vec<Fields>>, Partial> {
     }
 }
 
+/// Whether an answer of Elasticsearch has been given in time, and by all shards.
+///
+/// # Errors
+/// It says that it has not.
+pub fn whole(fields: &Fields) -> Result<(), Partial> {
+    let failed = fields.get("_shards").and_then(|shards| shards.get("failed")).is_some_and(|failed| *failed != 0);
+    let late = ["timed_out", "terminated_early"].into_iter().find(|name| fields.get(*name) == Some(&Value::Bool(true)));
+    match late.or(failed.then_some("_shards.failed")) {
+        Some(status) => Err(Partial { status: status.to_owned() }),
+        None => Ok(()),
+    }
+}
+
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -26,10 +26,20 @@ pub const TEXT: &str = "is text, and no JSON object";
 const LINE_MAX: u64 = 1 << 20;
 /// The fields in which Docker, logcli, journald, CloudWatch and OpenTelemetry put a program's own log line.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
+/// What Docker writes of each line.
+const DOCKERS: [&str; 4] = ["log", "stream", "time", "attrs"];
 /// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them: the fields down to the
-/// list, and the field that holds each record.
-const LISTED: [(&str, Option<&str>, &str); 3] =
-    [("items", None, ""), ("events", None, ""), ("hits", Some("hits"), "_source")];
+/// list, the field that holds each record, and what may stand beside the list. Beside anything else, it is a part of a record.
+const LISTED: [(&str, Option<&str>, &str, &[&str]); 3] = [
+    ("items", None, "", &["apiVersion", "kind", "metadata"]),
+    ("events", None, "", &["searchedLogStreams", "nextToken", "nextForwardToken", "nextBackwardToken"]),
+    (
+        "hits",
+        Some("hits"),
+        "_source",
+        &["took", "timed_out", "terminated_early", "_shards", "_clusters", "_scroll_id", "pit_id", "num_reduce_phases"],
+    ),
+];
 /// The longest array that is read, bytes: it must be held in memory.
 const ARRAY_MAX: u64 = 1 << 30;
 
@@ -141,15 +151,18 @@ pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Par
     if let Some(records) = answers::records(&fields)? {
         return Ok(records.into_iter().map(unwrapped).collect());
     }
-    for (outer, inner, within) in LISTED {
+    for (outer, inner, within, beside) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
+        if !fields.keys().all(|field| field == outer || beside.contains(&field.as_str())) {
+            continue;
+        }
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
         let one = |item: &Value| {
             let item = if within.is_empty() { item } else { item.get(within)? };
             item.as_object().cloned().map(unwrapped)
         };
         if let Some(records) = all.iter().map(one).collect::<Option<Vec<_>>>() {
-            return Ok(records);
+            return answers::whole(&fields).map(|()| records);
         }
     }
     Ok(vec![fields])
@@ -208,11 +221,12 @@ fn unwrapped(mut fields: Map<String, Value>) -> Map<String, Value> {
     }
     let within = WRAPPED.iter().find_map(|name| {
         let line = fields.get(*name)?.as_str().filter(|line| line.starts_with('{'))?;
-        Some((*name, serde_json::from_str::<Map<String, Value>>(line).ok()?))
+        serde_json::from_str::<Unique>(line).ok().map(|Unique(line)| (*name, line))
     });
     match within {
         None => fields,
-        Some(("log", mut line)) => {
+        // Others that call the line so say more, such as the pod.
+        Some(("log", mut line)) if fields.keys().all(|field| DOCKERS.contains(&field.as_str())) => {
             if let Some(time) = fields.remove("time").filter(|_| !TIMES.iter().any(|time| line.contains_key(*time))) {
                 line.insert("time".to_owned(), time);
             }
@@ -253,8 +267,8 @@ pub fn json_array(input: impl BufRead + 'static) -> Rows {
         }
         Ok(_) => {}
     }
-    match serde_json::from_slice::<Vec<Map<String, Value>>>(&text) {
-        Ok(all) => Box::new((1..).zip(all).map(|(place, fields)| Ok((place, flat(fields))))),
+    match serde_json::from_slice::<Vec<Unique>>(&text) {
+        Ok(all) => Box::new((1..).zip(all).map(|(place, Unique(fields))| Ok((place, flat(fields))))),
         Err(error) => {
             let what = error.to_string();
             let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -330,9 +344,9 @@ pub(crate) fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows
             Err(error) => return Some(Err(explained(&error))),
         };
         let line = record.position().map_or(0, csv::Position::line);
-        // The footer that psql writes below a table.
         if drawn && record.len() < names.len() {
-            return None;
+            let short = || (line, format!("has {} of the table's {} columns", record.len(), names.len()));
+            return (record.len() != 1 || !text::is_footer(&record[0])).then(|| Err(short()));
         }
         let named = names.iter().zip(&record).filter(|(name, _)| !name.is_empty());
         let cell = |(name, value): (&str, &str)| (name.to_owned(), Value::String(value.to_owned()));

@@ -189,6 +189,13 @@ fn value(text: &str) -> Option<(String, &str)> {
     Some((value, &quoted[end + 1..]))
 }
 
+/// Is it what a database's client writes below a table, such as `(4 rows)`, `4 rows in set` and `Time: 1.2 ms`?
+pub fn is_footer(line: &str) -> bool {
+    let line = line.trim_start_matches('(');
+    let rows = || line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().starts_with("row");
+    line.starts_with("Time: ") || (line.starts_with(|c: char| c.is_ascii_digit()) && rows())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

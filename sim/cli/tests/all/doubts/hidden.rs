@@ -148,3 +148,88 @@ fn roles_of_metrics_and_envelopes_are_read() {
     assert!(code == 1, "{says}");
     assert_eq!(judged(6).0, 0);
 }
+
+/// a writes after b has taken over; the third of the four lines says so.
+fn overtaken(third: &str) -> [String; 4] {
+    let write = |second: u64, node: &str, token: u64| {
+        format!(
+            r#"{{"t_us":"2026-05-04T02:30:0{second}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#
+        )
+    };
+    [write(0, "a", 7), write(5, "b", 8), third.to_owned(), write(7, "b", 8)]
+}
+
+const STALE: &str = r#""t_us":"2026-05-04T02:30:06Z","node":"a","token":7,"resource":"r","verdict":"ok""#;
+
+#[test]
+fn a_list_within_a_record_does_not_hide_the_record() {
+    for list in [r#""items":[]"#, r#""events":[]"#, r#""items":[{"sku":"x"}]"#] {
+        let text = overtaken(&format!("{{{STALE},{list}}}")).join("\n");
+        let name = list.split('"').nth(1).expect("a name");
+        let (code, said) = check("list", &[("w.jsonl", text.clone())], &[]);
+        assert!(code == 64 && said.contains(name), "{list}: {said}");
+        if list.ends_with("[]") {
+            let (code, said) = check("list-ignored", &[("w.jsonl", text)], &["--ignore", name]);
+            assert_eq!(code, 1, "{list}: {said}");
+        }
+    }
+    // A list of the service's own is read as before.
+    let list = format!(r#"{{"apiVersion":"v1","items":[{}]}}"#, overtaken(&format!("{{{STALE}}}")).join(","));
+    assert_eq!(check("list-of-all", &[("w.json", list)], &[]).0, 1);
+}
+
+#[test]
+fn a_row_that_lacks_cells_is_no_footer() {
+    let table = |third: &str, footer: &str| {
+        let rows = ["2026-05-04T02:30:00Z|a|7|r|ok|x", "2026-05-04T02:30:05Z|b|8|r|ok|x", third, footer];
+        format!("t_us|node|token|resource|verdict|note\n{}\n", rows.join("\n"))
+    };
+    let short = table("2026-05-04T02:30:06Z|a|7|r|ok", "(3 rows)");
+    let (code, said) = check("short", &[("w.psv", short)], &["--ignore", "note"]);
+    assert!(code == 64 && said.contains("has 5 of the table's 6 columns"), "{said}");
+    for footer in ["(3 rows)", "3 rows in set (0.00 sec)", "Time: 1.234 ms"] {
+        let whole = table("2026-05-04T02:30:06Z|a|7|r|ok|x", footer);
+        let (code, said) = check("footer", &[("w.psv", whole)], &["--ignore", "note"]);
+        assert_eq!(code, 1, "{footer}: {said}");
+    }
+}
+
+#[test]
+fn a_field_that_is_there_twice_within_a_wrapper_or_an_array_is_refused() {
+    let twice = format!("{{{STALE},\"token\":9}}");
+    let wrapped = overtaken(&twice).map(|line| serde_json::json!({ "log": line, "stream": "stdout" }).to_string());
+    let (code, said) = check("twice-wrapped", &[("w.jsonl", wrapped.join("\n"))], &[]);
+    assert_eq!(code, 64, "{said}");
+    let array = format!("[{}]", overtaken(&twice).join(","));
+    let (code, said) = check("twice-listed", &[("w.json", array)], &[]);
+    assert!(code == 64 && said.contains("the field `token` twice"), "{said}");
+}
+
+#[test]
+fn what_stands_beside_a_line_that_is_called_log_counts() {
+    let of = |pod: &str, token: u64, second: u64| {
+        let line = format!(r#"{{"t_us":"2026-05-04T02:30:0{second}Z","token":{token},"resource":"r","verdict":"ok"}}"#);
+        serde_json::json!({ "log": line, "kubernetes": { "pod_name": pod } }).to_string()
+    };
+    let text = [of("a", 7, 0), of("b", 7, 1), of("b", 8, 5)].join("\n");
+    let (code, said) = check("pods", &[("w.jsonl", text.clone())], &["--set", "node=store"]);
+    assert!(code == 64 && said.contains("kubernetes.pod_name"), "{said}");
+    let (code, said) = check("pods-named", &[("w.jsonl", text)], &["--map", "node=kubernetes.pod_name"]);
+    assert_eq!(code, 1, "{said}");
+}
+
+#[test]
+fn an_answer_that_came_too_late_or_without_a_shard_is_not_judged() {
+    let hits = |says: &str| {
+        let all = overtaken(&format!("{{{STALE}}}")).map(|write| format!("{{\"_source\":{write}}}"));
+        format!("{{{says},\"hits\":{{\"hits\":[{}]}}}}", all.join(","))
+    };
+    for (says, code) in [
+        (r#""timed_out":true"#, 64),
+        (r#""timed_out":false,"_shards":{"total":2,"successful":1,"failed":1}"#, 64),
+        (r#""timed_out":false,"_shards":{"total":2,"successful":2,"failed":0}"#, 1),
+    ] {
+        let (ended, said) = check("hits", &[("w.json", hits(says))], &[]);
+        assert_eq!(ended, code, "{says}: {said}");
+    }
+}
