@@ -119,7 +119,8 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
                 Err(partial) => vec![Err((number, partial.to_string()))],
             },
             Err(_) if !bytes.contains(&b'{') => vec![Err((number, TEXT.to_owned()))],
-            Err(error) => vec![Err((number, not_json(&error)))],
+            Err(error) if bytes.trim_ascii().starts_with(b"{\"") => vec![Err((number, text::broken("object", &error)))],
+            Err(error) => vec![Err((number, text::not_json(&error)))],
         }
     }))
 }
@@ -139,7 +140,8 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
                 Err(partial) => vec![Err((1, partial.to_string()))],
             }
         }
-        Err(error) => vec![Err((error.line() as u64, not_json(&error)))],
+        // What follows is not read.
+        Err(error) => vec![Err((error.line() as u64, text::broken("object", &error)))],
     }))
 }
 
@@ -250,16 +252,11 @@ fn shipped(name: &str) -> bool {
     TIMES.contains(&name) || name == "ingestionTime" || journal.iter().any(|begin| name.starts_with(begin))
 }
 
-fn not_json(error: &serde_json::Error) -> String {
-    let what = error.to_string();
-    let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-    format!("is no JSON object: {what} (column {})", error.column())
-}
-
 /// Objects in one array, as `jq -s` and many exports write. An object's ordinal stands for its line number.
 pub fn json_array(input: impl BufRead + 'static) -> Rows {
     let mut text = Vec::new();
-    let wrong = |what: String| -> Rows { Box::new(std::iter::once(Err((1, what)))) };
+    let wrong_at = |line: u64, what: String| -> Rows { Box::new(std::iter::once(Err((line, what)))) };
+    let wrong = |what: String| wrong_at(1, what);
     match input.take(ARRAY_MAX + 1).read_to_end(&mut text) {
         Err(error) => return wrong(format!("cannot be read: {error}")),
         Ok(read) if read as u64 > ARRAY_MAX => {
@@ -269,11 +266,7 @@ pub fn json_array(input: impl BufRead + 'static) -> Rows {
     }
     match serde_json::from_slice::<Vec<Unique>>(&text) {
         Ok(all) => Box::new((1..).zip(all).map(|(place, Unique(fields))| Ok((place, flat(fields))))),
-        Err(error) => {
-            let what = error.to_string();
-            let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-            Box::new(std::iter::once(Err((error.line() as u64, format!("is no array of JSON objects: {what}")))))
-        }
+        Err(error) => wrong_at(error.line() as u64, text::broken("array of objects", &error)),
     }
 }
 

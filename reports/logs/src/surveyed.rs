@@ -1,7 +1,7 @@
 //! A file whose first lines are surveyed before any is judged, so that all problems are reported at once; and what a
 //! log without a header needs for each invariant to be checked.
 
-use super::{error::LogError, merged, rows, translate::Translation};
+use super::{error::LogError, merged, rows, text, translate::Translation};
 use reports::Judgement;
 use serde_json::{Map, Value};
 use std::{collections::VecDeque, path::Path, rc::Rc};
@@ -62,7 +62,9 @@ impl Surveyed {
             match rows.next() {
                 // Lines about something else are not surveyed.
                 Some(Ok((_, fields))) if !translation.is_about_writes(&fields) => translation.passed_over(),
-                Some(Err(_)) if translation.passes_over_text() => translation.passed_over(),
+                Some(Err((_, what))) if translation.passes_over_text() && !text::is_lost(&what) => {
+                    translation.passed_over()
+                }
                 Some(row) => first.push_back(row),
                 None => break,
             }
@@ -110,7 +112,7 @@ impl Surveyed {
         Box::new(first.into_iter().chain(rest).filter_map(move |row| {
             let wrong = |(line, what): (u64, String)| LogError::at(&name, line, what);
             match row {
-                Err(_) if translation.passes_over_text() => {
+                Err((_, what)) if translation.passes_over_text() && !text::is_lost(&what) => {
                     translation.passed_over();
                     None
                 }

@@ -147,8 +147,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.jsonl",
             "{\"t_us\":1",
             args(&[], &set, &[]),
-            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); pass --only FIELD to skip \
-             plain text and judge only lines with that field",
+            "a.jsonl: line 1: is a broken JSON object: EOF while parsing an object (column 9)",
         ),
     ] {
         assert_eq!(refused(name, text, log), must);

@@ -196,6 +196,28 @@ pub fn is_footer(line: &str) -> bool {
     line.starts_with("Time: ") || (line.starts_with(|c: char| c.is_ascii_digit()) && rows())
 }
 
+/// How it begins to say that records are lost, which is so whatever lines are asked for.
+const LOST: [&str; 5] = ["cannot be read", "is longer than", "is an answer", "is a broken", "is a part"];
+
+/// Whether a line that cannot be read is not merely text about something else.
+pub fn is_lost(what: &str) -> bool {
+    LOST.iter().any(|begins| what.starts_with(begins))
+}
+
+pub fn not_json(error: &serde_json::Error) -> String {
+    format!("is no JSON object: {}", place(error))
+}
+
+pub fn broken(what: &str, error: &serde_json::Error) -> String {
+    format!("is a broken JSON {what}: {}", place(error))
+}
+
+fn place(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+    format!("{what} (column {})", error.column())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

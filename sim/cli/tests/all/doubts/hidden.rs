@@ -233,3 +233,22 @@ fn an_answer_that_came_too_late_or_without_a_shard_is_not_judged() {
         assert_eq!(ended, code, "{says}: {said}");
     }
 }
+
+/// `--only` passes over text about something else, and over nothing that may have been a write.
+#[test]
+fn a_broken_record_is_not_passed_over() {
+    let only = ["--only", "token"];
+    let text = overtaken("a line about something else").join("\n");
+    assert_ne!(check("text", &[("w.jsonl", text)], &only).0, 64);
+    for third in [format!("{{{STALE}}} #retry"), format!("{{{STALE},\"token\":9}}"), format!("{{{STALE}")] {
+        let (code, said) = check("broken", &[("w.jsonl", overtaken(&third).join("\n"))], &only);
+        assert!(code == 64 && said.contains("is a broken JSON object"), "{third}: {said}");
+    }
+    let array = format!("[{}", overtaken(&format!("{{{STALE}}}")).join(","));
+    let (code, said) = check("broken-array", &[("w.json", array)], &only);
+    assert!(code == 64 && said.contains("is a broken JSON array"), "{said}");
+    // Over several lines, nothing is read behind what is none.
+    let objects = overtaken("hello").map(|line| line.replace(",\"", ",\n\"")).join("\n");
+    let (code, said) = check("broken-objects", &[("w.json", objects)], &only);
+    assert_eq!(code, 64, "{said}");
+}
