@@ -2,7 +2,7 @@
 //! (`/loki/api/v1/query_range`), OpenTelemetry (OTLP's JSON, as its collector's `file` exporter writes it) and CloudWatch Logs
 //! Insights (`aws logs get-query-results`).
 
-use super::times::NAMES;
+use super::{text, times::NAMES};
 use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, map::Entry};
 use std::fmt;
@@ -12,15 +12,29 @@ type Fields = Map<String, Value>;
 /// How much of a file is searched for the names that an answer begins with, bytes.
 const BEGINS: usize = 4_096;
 
-/// An answer that says that it is not the whole one.
+/// Why the records of an object are not known.
 #[derive(Debug)]
-pub struct Partial {
-    status: String,
+pub enum Unknown {
+    /// It is an answer that says by this that it is not the whole one.
+    Partial(String),
+    /// A record within it says a field twice.
+    Broken(serde_json::Error),
 }
 
-impl fmt::Display for Partial {
+impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "is an answer with the status {}, so it may lack records; ask again", self.status)
+        match self {
+            Unknown::Partial(status) => {
+                write!(f, "is an answer with the status {status}, so it may lack records; ask again")
+            }
+            Unknown::Broken(error) => f.write_str(&text::broken("object", error)),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Unknown {
+    fn from(error: serde_json::Error) -> Self {
+        Unknown::Broken(error)
     }
 }
 
@@ -36,12 +50,12 @@ pub fn begin(text: &[u8]) -> bool {
 ///
 /// # Errors
 /// It says that it lacks records.
-pub fn records(fields: &Fields) -> Result<Option<Vec<Fields>>, Partial> {
+pub fn records(fields: &Fields) -> Result<Option<Vec<Fields>>, Unknown> {
     let Some(records) = of_loki(fields).or_else(|| of_otlp(fields)).or_else(|| of_insights(fields)) else {
         return Ok(None);
     };
     match fields.get("status").and_then(Value::as_str) {
-        Some(status) if !["success", "Complete"].contains(&status) => Err(Partial { status: status.to_owned() }),
+        Some(status) if !["success", "Complete"].contains(&status) => Err(Unknown::Partial(status.to_owned())),
         _ => Ok(Some(records)),
     }
 }
@@ -50,11 +64,11 @@ pub fn records(fields: &Fields) -> Result<Option<Vec<Fields>>, Partial> {
 ///
 /// # Errors
 /// It says that it has not.
-pub fn whole(fields: &Fields) -> Result<(), Partial> {
+pub fn whole(fields: &Fields) -> Result<(), Unknown> {
     let failed = fields.get("_shards").and_then(|shards| shards.get("failed")).is_some_and(|failed| *failed != 0);
     let late = ["timed_out", "terminated_early"].into_iter().find(|name| fields.get(*name) == Some(&Value::Bool(true)));
     match late.or(failed.then_some("_shards.failed")) {
-        Some(status) => Err(Partial { status: status.to_owned() }),
+        Some(status) => Err(Unknown::Partial(status.to_owned())),
         None => Ok(()),
     }
 }

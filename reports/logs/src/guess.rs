@@ -9,8 +9,8 @@ use super::{
     looks::tells_role,
     opaque::Opaque,
     options::Options,
-    rows,
     surveyed::{self, Surveyed},
+    text,
     times::{Times, Unit},
     translate::Translation,
     values::{is_number, plain, quoted as in_quotes},
@@ -108,10 +108,10 @@ fn unread(file: &mut Surveyed, line: u64, what: &str) -> LogError {
         "-" => what.to_owned(),
         name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
     };
-    let guess = (what == rows::TEXT).then(|| file.field_of_records()).flatten();
+    let guess = (what == text::TEXT).then(|| file.field_of_records()).flatten();
     let only = match guess {
         Some(field) => format!("; if this guess is right, add --only {}", in_quotes(&field)),
-        None if what.starts_with("is no ") || what == rows::TEXT => {
+        None if text::is_text(&what) => {
             "; pass --only FIELD to skip plain text and judge only lines with that field".to_owned()
         }
         None => String::new(),

@@ -1,7 +1,7 @@
 //! Reads the lines of a log as fields and values, whatever the format.
 
 use super::{
-    answers::{self, Partial},
+    answers::{self, Unknown},
     text,
     times::NAMES as TIMES,
 };
@@ -20,8 +20,6 @@ pub type Row = (u64, Map<String, Value>);
 /// Rows in order; for a line that cannot be read, its number and what is wrong with it.
 pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 
-/// What is wrong with a line among objects that cannot be a part of one.
-pub const TEXT: &str = "is text, and no JSON object";
 /// The longest line that is read, bytes.
 const LINE_MAX: u64 = 1 << 20;
 /// The fields in which Docker, logcli, journald, CloudWatch and OpenTelemetry put a program's own log line.
@@ -116,10 +114,12 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
         match object(&bytes) {
             Ok(fields) => match listed(fields) {
                 Ok(records) => records.into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
-                Err(partial) => vec![Err((number, partial.to_string()))],
+                Err(unknown) => vec![Err((number, unknown.to_string()))],
             },
-            Err(_) if !bytes.contains(&b'{') => vec![Err((number, TEXT.to_owned()))],
-            Err(error) if bytes.trim_ascii().starts_with(b"{\"") => vec![Err((number, text::broken("object", &error)))],
+            Err(_) if !bytes.contains(&b'{') => vec![Err((number, text::TEXT.to_owned()))],
+            Err(error) if error.is_data() || bytes.trim_ascii().starts_with(b"{\"") => {
+                vec![Err((number, text::broken("object", &error)))]
+            }
             Err(error) => vec![Err((number, text::not_json(&error)))],
         }
     }))
@@ -135,9 +135,9 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
                 number += 1;
                 Ok((number, flat(fields)))
             };
-            match listed(unwrapped(fields)) {
+            match unwrapped(fields).map_err(Unknown::from).and_then(listed) {
                 Ok(records) => records.into_iter().map(place).collect(),
-                Err(partial) => vec![Err((1, partial.to_string()))],
+                Err(unknown) => vec![Err((1, unknown.to_string()))],
             }
         }
         // What follows is not read.
@@ -148,10 +148,10 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
 /// The records of an object that is a list of them, or else the object itself.
 ///
 /// # Errors
-/// It says that it lacks records.
-pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Partial> {
+/// It says that it lacks records, or a record says a field twice.
+pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Unknown> {
     if let Some(records) = answers::records(&fields)? {
-        return Ok(records.into_iter().map(unwrapped).collect());
+        return Ok(records.into_iter().map(unwrapped).collect::<Result<_, _>>()?);
     }
     for (outer, inner, within, beside) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
@@ -161,10 +161,11 @@ pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Par
         let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
         let one = |item: &Value| {
             let item = if within.is_empty() { item } else { item.get(within)? };
-            item.as_object().cloned().map(unwrapped)
+            item.as_object().cloned()
         };
         if let Some(records) = all.iter().map(one).collect::<Option<Vec<_>>>() {
-            return answers::whole(&fields).map(|()| records);
+            answers::whole(&fields)?;
+            return Ok(records.into_iter().map(unwrapped).collect::<Result<_, _>>()?);
         }
     }
     Ok(vec![fields])
@@ -174,7 +175,7 @@ pub fn listed(fields: Map<String, Value>) -> Result<Vec<Map<String, Value>>, Par
 pub fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
     let text = text.trim_ascii();
     let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
-    serde_json::from_slice::<Unique>(&text[begins.unwrap_or(0)..]).map(|Unique(fields)| unwrapped(fields))
+    serde_json::from_slice::<Unique>(&text[begins.unwrap_or(0)..]).and_then(|Unique(fields)| unwrapped(fields))
 }
 
 /// An object without repeated fields: which of two values counts would be unknown.
@@ -210,7 +211,10 @@ impl<'de> Deserialize<'de> for Unique {
 }
 
 /// Unwraps a program's own log line. Docker's wrapper adds nothing but a time, so it is dropped; the fields of others are kept.
-fn unwrapped(mut fields: Map<String, Value>) -> Map<String, Value> {
+///
+/// # Errors
+/// The line says a field twice.
+fn unwrapped(mut fields: Map<String, Value>) -> Result<Map<String, Value>, serde_json::Error> {
     // journald writes a message that has bytes of no text, such as colours, as a list of bytes.
     if let Some(Value::Array(bytes)) = fields.get("MESSAGE")
         && let Some(bytes) = bytes.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<Vec<u8>>>()
@@ -223,9 +227,12 @@ fn unwrapped(mut fields: Map<String, Value>) -> Map<String, Value> {
     }
     let within = WRAPPED.iter().find_map(|name| {
         let line = fields.get(*name)?.as_str().filter(|line| line.starts_with('{'))?;
-        serde_json::from_str::<Unique>(line).ok().map(|Unique(line)| (*name, line))
+        match serde_json::from_str(line) {
+            Ok(Unique(line)) => Some(Ok((*name, line))),
+            Err(error) => error.is_data().then_some(Err(error)),
+        }
     });
-    match within {
+    Ok(match within.transpose()? {
         None => fields,
         // Others that call the line so say more, such as the pod.
         Some(("log", mut line)) if fields.keys().all(|field| DOCKERS.contains(&field.as_str())) => {
@@ -243,7 +250,7 @@ fn unwrapped(mut fields: Map<String, Value>) -> Map<String, Value> {
             });
             line
         }
-    }
+    })
 }
 
 /// Is it a field of what ships lines, which says nothing about who leads?
@@ -311,7 +318,8 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
         let text = text::bare(text.trim());
         (!text.is_empty()).then(|| match text::fields(text) {
             Some(fields) => Ok((number, fields)),
-            None => Err((number, "is no line of key=value pairs, or has a key twice".to_owned())),
+            None if text::has_pair(text) => Err((number, "has a key twice, or a quote without an end".to_owned())),
+            None => Err((number, text::NO_PAIRS.to_owned())),
         })
     }))
 }

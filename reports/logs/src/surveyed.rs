@@ -62,7 +62,7 @@ impl Surveyed {
             match rows.next() {
                 // Lines about something else are not surveyed.
                 Some(Ok((_, fields))) if !translation.is_about_writes(&fields) => translation.passed_over(),
-                Some(Err((_, what))) if translation.passes_over_text() && !text::is_lost(&what) => {
+                Some(Err((_, what))) if translation.passes_over_text() && text::is_text(&what) => {
                     translation.passed_over()
                 }
                 Some(row) => first.push_back(row),
@@ -112,7 +112,7 @@ impl Surveyed {
         Box::new(first.into_iter().chain(rest).filter_map(move |row| {
             let wrong = |(line, what): (u64, String)| LogError::at(&name, line, what);
             match row {
-                Err((_, what)) if translation.passes_over_text() && !text::is_lost(&what) => {
+                Err((_, what)) if translation.passes_over_text() && text::is_text(&what) => {
                     translation.passed_over();
                     None
                 }

@@ -107,6 +107,10 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
     (!fields.is_empty()).then_some(fields)
 }
 
+pub fn has_pair(line: &str) -> bool {
+    line.split_whitespace().filter_map(|word| word.split_once('=')).any(|(key, _)| is_key(key))
+}
+
 /// A line without a byte order mark, the zeros of a file that was truncated while it was written, and the colours of a
 /// terminal.
 pub fn without_signs(line: &str) -> String {
@@ -196,16 +200,19 @@ pub fn is_footer(line: &str) -> bool {
     line.starts_with("Time: ") || (line.starts_with(|c: char| c.is_ascii_digit()) && rows())
 }
 
-/// How it begins to say that records are lost, which is so whatever lines are asked for.
-const LOST: [&str; 5] = ["cannot be read", "is longer than", "is an answer", "is a broken", "is a part"];
+/// What is wrong with a line among objects that cannot be a part of one.
+pub const TEXT: &str = "is text, and no JSON object";
+/// What is wrong with one among lines of logfmt.
+pub const NO_PAIRS: &str = "is no line of key=value pairs";
+const NO_JSON: &str = "is no JSON object";
 
-/// Whether a line that cannot be read is not merely text about something else.
-pub fn is_lost(what: &str) -> bool {
-    LOST.iter().any(|begins| what.starts_with(begins))
+/// Whether a line that cannot be read may be text about something else. All other errors may hide a record.
+pub fn is_text(what: &str) -> bool {
+    [TEXT, NO_PAIRS].contains(&what) || what.starts_with(NO_JSON)
 }
 
 pub fn not_json(error: &serde_json::Error) -> String {
-    format!("is no JSON object: {}", place(error))
+    format!("{NO_JSON}: {}", place(error))
 }
 
 pub fn broken(what: &str, error: &serde_json::Error) -> String {

@@ -80,7 +80,7 @@ fn records(line: u64, text: &str) -> Result<Vec<Row>, (u64, String)> {
         wrong(what.lines().next().unwrap_or_default().to_owned())
     })?;
     let objects = match value {
-        Value::Object(fields) => rows::listed(fields).map_err(|partial| (line, partial.to_string()))?,
+        Value::Object(fields) => rows::listed(fields).map_err(|unknown| (line, unknown.to_string()))?,
         Value::Array(all) => {
             let objects = all.into_iter().map(|one| match one {
                 Value::Object(fields) => Ok(fields),

@@ -216,7 +216,7 @@ impl Columns {
 
     /// All columns, packed for the page.
     pub(super) fn pack(self) -> Packed {
-        // The best compression takes five times as long, for a page that is 2 % smaller.
+        // The best compression takes several times as long, for a page that is hardly smaller.
         let mut deflate = DeflateEncoder::new(Vec::new(), Compression::default());
         let written: std::io::Result<Vec<u8>> =
             self.bytes.iter().try_for_each(|bytes| deflate.write_all(bytes)).and_then(|()| deflate.finish());

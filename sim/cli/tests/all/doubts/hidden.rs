@@ -247,6 +247,25 @@ fn a_broken_record_is_not_passed_over() {
     let array = format!("[{}", overtaken(&format!("{{{STALE}}}")).join(","));
     let (code, said) = check("broken-array", &[("w.json", array)], &only);
     assert!(code == 64 && said.contains("is a broken JSON array"), "{said}");
+    let wrapped = overtaken(&format!("{{{STALE},\"token\":9}}"));
+    for name in ["log", "message"] {
+        let wrapped = wrapped.clone().map(|line| serde_json::json!({ name: line }).to_string()).join("\n");
+        let (code, said) = check("broken-within", &[("w.jsonl", wrapped)], &only);
+        assert!(code == 64 && said.contains("the field `token` twice"), "{name}: {said}");
+    }
+    let prefixed = overtaken(&format!("{{{STALE},\"token\":9}}")).map(|line| format!("pod {line}")).join("\n");
+    assert_eq!(check("broken-prefixed", &[("w.jsonl", prefixed)], &only).0, 64);
+    let logfmt = |third: &str| {
+        let write = |second: u64, node: &str, token: u64| {
+            format!("t_us=2026-05-04T02:30:0{second}Z node={node} token={token} resource=r verdict=ok")
+        };
+        [write(0, "a", 7), write(5, "b", 8), third.to_owned(), write(7, "b", 8)].join("\n")
+    };
+    let twice = logfmt("t_us=2026-05-04T02:30:06Z node=a token=7 resource=r verdict=ok token=9");
+    assert_eq!(check("broken-pairs", &[("w.log", twice)], &only).0, 64);
+    assert_ne!(check("no-pairs", &[("w.log", logfmt("GET /?a"))], &only).0, 64);
+    let short = "t_us,node,token,resource,verdict\n2026-05-04T02:30:00Z,a,7,r,ok\n2026-05-04T02:30:06Z,a,7,r\n";
+    assert_eq!(check("broken-row", &[("w.csv", short.to_owned())], &only).0, 64);
     // Over several lines, nothing is read behind what is none.
     let objects = overtaken("hello").map(|line| line.replace(",\"", ",\n\"")).join("\n");
     let (code, said) = check("broken-objects", &[("w.json", objects)], &only);
