@@ -17,6 +17,8 @@ const BEGINS: usize = 4_096;
 pub enum Unknown {
     /// It is an answer that says by this that it is not the whole one.
     Partial(String),
+    /// It is an answer with fewer records than matched.
+    Cut { of: u64, records: usize },
     /// A record within it says a field twice.
     Broken(serde_json::Error),
 }
@@ -26,6 +28,12 @@ impl fmt::Display for Unknown {
         match self {
             Unknown::Partial(status) => {
                 write!(f, "is an answer with the status {status}, so it may lack records; ask again")
+            }
+            Unknown::Cut { of, records } => {
+                write!(
+                    f,
+                    "is an answer with {records} of {of} records that matched; ask for all, with a higher `limit`"
+                )
             }
             Unknown::Broken(error) => f.write_str(&text::broken("object", error)),
         }
@@ -43,7 +51,7 @@ pub fn begin(text: &[u8]) -> bool {
     let dense = text.iter().filter(|byte| !byte.is_ascii_whitespace()).take(BEGINS);
     let dense = String::from_utf8_lossy(&dense.copied().collect::<Vec<_>>()).into_owned();
     let names = [r#""resourceLogs":["#, r#""resultType":"streams""#, r#""results":[[{"field":"#];
-    dense.starts_with('{') && names.iter().any(|name| dense.contains(name))
+    dense.starts_with(['{', '[']) && names.iter().any(|name| dense.contains(name))
 }
 
 /// The records of an answer; `None` if this is none.
@@ -54,6 +62,11 @@ pub fn records(fields: &Fields) -> Result<Option<Vec<Fields>>, Unknown> {
     let Some(records) = of_loki(fields).or_else(|| of_otlp(fields)).or_else(|| of_insights(fields)) else {
         return Ok(None);
     };
+    // A limit has cut off the rest.
+    let matched = fields.get("statistics").and_then(|of| of.get("recordsMatched")?.as_f64());
+    if let Some(matched) = matched.filter(|matched| *matched > records.len() as f64) {
+        return Err(Unknown::Cut { of: matched as u64, records: records.len() });
+    }
     match fields.get("status").and_then(Value::as_str) {
         Some(status) if !["success", "Complete"].contains(&status) => Err(Unknown::Partial(status.to_owned())),
         _ => Ok(Some(records)),
@@ -149,8 +162,10 @@ fn of_otlp(fields: &Fields) -> Option<Vec<Fields>> {
                         complete(&mut record, &name, value);
                     }
                 }
-                if let Some(severity) = log.get("severityText") {
-                    complete(&mut record, "level", severity.clone());
+                for (name, theirs) in [("level", "severityText"), ("eventName", "eventName")] {
+                    if let Some(said) = log.get(theirs).filter(|said| **said != "") {
+                        complete(&mut record, name, said.clone());
+                    }
                 }
                 let is_set = |time: &&Value| !["0", ""].iter().any(|unset| **time == *unset) && **time != 0;
                 let time =

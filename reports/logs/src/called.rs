@@ -306,8 +306,16 @@ pub const SENDERS: [&str; 16] = [
 ];
 
 /// Names of fields that give the number of rows changed by a conditional update: zero if it was refused.
-pub const CHANGED: [&str; 10] = [
+pub const CHANGED: [&str; 18] = [
     "rows_affected",
+    "rows_changed",
+    "changed_rows",
+    "rows_written",
+    "rows_modified",
+    "rows_inserted",
+    "rows_matched",
+    "update_count",
+    "affected_count",
     "affected_rows",
     "affected",
     "rows_updated",

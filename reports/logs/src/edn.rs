@@ -1,7 +1,10 @@
 //! EDN, the notation of Clojure's data, as Jepsen writes histories: maps, one after the other or in one vector. A keyword
 //! is read as its name.
 
-use super::rows::{self, Row, Rows};
+use super::{
+    rows::{Row, Rows},
+    wrapped::flat,
+};
 use serde_json::{Map, Value};
 use std::io::BufRead;
 
@@ -35,7 +38,7 @@ pub fn rows(input: impl BufRead + 'static) -> Rows {
     Box::new(std::iter::from_fn(move || {
         let row = if over { None } else { reader.next().transpose() };
         over = !matches!(row, Some(Ok(_)));
-        row.map(|row| row.map(|(line, fields)| (line, rows::flat(fields))))
+        row.map(|row| row.map(|(line, fields)| (line, flat(fields))))
     }))
 }
 

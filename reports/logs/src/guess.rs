@@ -209,6 +209,11 @@ impl Survey<'_> {
         self.column(ours).is_some() || self.is_set(ours)
     }
 
+    /// Is it in the words of our histories? Those count microseconds; what only calls a time so may be another's.
+    fn is_ours(&self) -> bool {
+        self.columns.iter().any(|column| column.name == "t_us" && column.values.iter().all(is_number))
+    }
+
     fn has_token(&self) -> bool {
         ["token", "epoch"].iter().any(|ours| self.has(ours))
     }
@@ -246,7 +251,7 @@ impl Survey<'_> {
                 "generation" => column.lines > 2 && column.is_distinct(),
                 _ => false,
             };
-            let theirs = !self.columns.iter().any(|column| column.name == "t_us");
+            let theirs = !self.is_ours();
             let of_another = of_another || (theirs && SAID.contains(&ours));
             // An operation on a plan's items also names the item.
             let itemless = ours == "operation" && !self.columns.iter().any(|column| column.name == "payload");

@@ -60,6 +60,7 @@ mod translate;
 mod unbegun;
 mod unended;
 mod values;
+mod wrapped;
 mod yaml;
 
 pub use error::LogError;

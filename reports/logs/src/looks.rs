@@ -3,7 +3,7 @@
 use super::{
     called::{FIELDS, HARMLESS, LASTS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
     columns::Column,
-    meaning::{counts_changes, election, is_verdict, meaning, refuses, state},
+    meaning::{counts_changes, election, is_verdict, meaning, name_in, refuses, state},
     times::Times,
     values::{is_number, plain},
 };
@@ -97,7 +97,7 @@ pub fn tells_role(column: &Column) -> bool {
 
 /// May it say whether a write was accepted?
 pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
-    if tells_role(column) {
+    if tells_role(column) || named_in(column).is_some() {
         return false;
     }
     // A name or an address does not report a result.
@@ -179,7 +179,16 @@ pub fn tells_elections(column: &Column) -> Option<Vec<(&'static str, String)>> {
     let before = column.has_word(&["old", "previous", "prev", "former", "last"]);
     let says = |word: &str| election(word).or_else(|| state(word).filter(|_| !column.is_constant()));
     let all: Option<Vec<_>> = column.values.iter().map(plain).map(|word| Some((says(&word)?, word))).collect();
-    all.filter(|all| !before && all.iter().any(|(event, _)| *event == "elected"))
+    all.filter(|all| !before && all.iter().any(|(event, _)| *event == "elected") && named_in(column).is_none())
+}
+
+/// If its texts about leadership name different things, the first of these names and the text around it.
+pub fn named_in(column: &Column) -> Option<(String, String)> {
+    let texts: Vec<String> = column.values.iter().map(plain).collect();
+    let other = |text: &String| texts.iter().find_map(|other| name_in(text, other)).map(|found| (text.clone(), found));
+    let (text, (place, name)) = texts.iter().find_map(other)?;
+    let words = text.split_whitespace().enumerate().map(|(at, word)| if at == place { "{NAMED}" } else { word });
+    Some((name, words.collect::<Vec<_>>().join(" ")))
 }
 
 /// Are its values roles, such as leader or follower? Then they name no node.

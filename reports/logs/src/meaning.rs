@@ -225,6 +225,47 @@ pub fn state(text: &str) -> Option<&'static str> {
     }
 }
 
+const LEADING: [&str; 8] = ["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"];
+const FOLLOWING: [&str; 6] = ["follower", "secondary", "slave", "standby", "candidate", "backup"];
+const BEGINNING: [&str; 12] = [
+    "became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took", "becoming",
+    "granted",
+];
+const ENDING: [&str; 17] = [
+    "lost",
+    "stopped",
+    "resigned",
+    "deposed",
+    "demoted",
+    "released",
+    "stepped",
+    "longer",
+    "expired",
+    "stepping",
+    "demoting",
+    "resigning",
+    "releasing",
+    "relinquished",
+    "losing",
+    "stopping",
+    "revoked",
+];
+
+/// A word of one text about leadership in whose place another has another name, and the place: `x` in `acquired lock x` beside
+/// `acquired lock y`.
+pub fn name_in(text: &str, other: &str) -> Option<(usize, String)> {
+    election(text).filter(|event| election(other) == Some(*event))?;
+    let (words, others): (Vec<&str>, Vec<&str>) =
+        (text.split_whitespace().collect(), other.split_whitespace().collect());
+    let known = |word: &str| {
+        let small = word.to_lowercase();
+        [&LEADING[..], &FOLLOWING, &BEGINNING, &ENDING].iter().any(|of| of.contains(&small.as_str()))
+    };
+    let mut apart = words.iter().zip(&others).enumerate().filter(|(_, (one, other))| one != other);
+    let (place, (name, another)) = apart.next().filter(|_| words.len() == others.len())?;
+    (apart.next().is_none() && !known(name) && !known(another)).then(|| (place, (*name).to_owned()))
+}
+
 /// The leadership event that a text reports, if it reports one and is not about a write.
 pub fn election(text: &str) -> Option<&'static str> {
     // The reason is not part of the event.
@@ -240,31 +281,9 @@ pub fn election(text: &str) -> Option<&'static str> {
         }
         _ => {}
     }
-    let leads = has(&["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"]);
-    let follows = has(&["follower", "secondary", "slave", "standby", "candidate", "backup"]);
-    let begins = has(&[
-        "became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took",
-        "becoming", "granted",
-    ]) || (leads && small.contains("i am"));
-    let ends = has(&[
-        "lost",
-        "stopped",
-        "resigned",
-        "deposed",
-        "demoted",
-        "released",
-        "stepped",
-        "longer",
-        "expired",
-        "stepping",
-        "demoting",
-        "resigning",
-        "releasing",
-        "relinquished",
-        "losing",
-        "stopping",
-        "revoked",
-    ]);
+    let (leads, follows) = (has(&LEADING), has(&FOLLOWING));
+    let begins = has(&BEGINNING) || (leads && small.contains("i am"));
+    let ends = has(&ENDING);
     // A follower reports on other nodes.
     if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot", "following"]) {
         return None;

@@ -89,6 +89,11 @@ fn in_no_order(moment: &[Told]) -> Option<(u64, u64)> {
     None
 }
 
+/// Whether the order of two lines with one number is unknown: only lines of one file have an order besides.
+fn is_open((file, told): &(usize, Told), (other, same): &(usize, Told)) -> bool {
+    told.order == same.order && file != other && told.whole != same.whole
+}
+
 /// How many lines of one moment are compared with the next line.
 const MOMENT_MAX: usize = 1_000;
 
@@ -141,6 +146,14 @@ impl Merged {
             begun.push((file, first.into_iter().collect()));
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
+        if let Some([(one, told), (other, same)]) = all.windows(2).find(|pair| is_open(&pair[0], &pair[1])) {
+            let what = format!(
+                "its number for --order is {}, as on line {} of {}, so the order of the two is unknown; name a field with a number \
+                 that rises from line to line",
+                same.order, told.line, names[*one]
+            );
+            return Err(LogError::at(&names[*other], same.line, what));
+        }
         if order == Order::Line {
             // Independent of the order of the arguments.
             let mut places: Vec<usize> = (0..begun.len()).collect();

@@ -327,6 +327,7 @@ impl Options {
                 unit: self.time_unit,
                 zone: self.zone,
                 length: self.duration_unit,
+                is_guess: false,
             },
         );
         Ok(Translation {

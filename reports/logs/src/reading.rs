@@ -8,7 +8,7 @@ use super::{
     preset::{self, Message, Preset, Says},
     rows::{self, Rows},
     seen::Seen,
-    text,
+    text, wrapped,
 };
 use serde_json::{Map, Value};
 use std::{cell::RefCell, io::BufRead, rc::Rc};
@@ -300,7 +300,7 @@ impl Reading {
             return Some(found.into_iter().map(|(name, value)| text(name, value)).collect());
         }
         let mut fields = if line.starts_with('{') {
-            rows::object(line.as_bytes()).ok().map(rows::flat).map(timed)?
+            rows::object(line.as_bytes()).ok().map(wrapped::flat).map(timed)?
         } else if text::looks_like(line) {
             text::fields(line).map(timed)?
         } else {

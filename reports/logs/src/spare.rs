@@ -6,8 +6,9 @@ use super::{
     columns::Column,
     looks::{
         begins, ends, ends_work, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_reading, is_state,
-        is_times, kinds_of_line, names_things, names_token, tells_role, unit_of,
+        is_times, kinds_of_line, named_in, names_things, names_token, tells_role, unit_of,
     },
+    meaning::counts_changes,
     question::{leading, which},
     values::quoted,
 };
@@ -146,6 +147,16 @@ impl<'a> Advice<'a> {
                      line (for example with jq), or --ignore {name} if it holds no writes"
                 );
                 self.ask(column, question);
+            } else if let Some((named, text)) = named_in(column) {
+                let led = quoted(&text.replace("NAMED", "resource"));
+                let who = quoted(&text.replace("NAMED", "node"));
+                self.ask(
+                    column,
+                    format!(
+                        "`{name}` says who leads, and names `{named}`: --elected {led} if that is what is led, --elected {who} if it is \
+                         who leads, and the same with --deposed for the end; --ignore {name} if neither"
+                    ),
+                );
             } else if column.is_called(&["shared"]) {
                 self.ask(column, asked(column, SHARED));
             } else if column.is_constant() && is_reading(column) {
@@ -201,7 +212,7 @@ impl<'a> Advice<'a> {
         let (seq, request) = (self.has(known, "seq"), self.has(known, "request"));
         let rise = column.counts() || column.is_distinct() && column.seldom_falls();
         let may_be = match () {
-            () if is_measure(column) => return self.ignore.push(column.name.clone()),
+            () if is_measure(column) && !counts_changes(column) => return self.ignore.push(column.name.clone()),
             // Line numbers that never fall: nothing depends on them.
             () if is_of_things(column) && column.only_rises() => return self.ignore.push(column.name.clone()),
             () if rise && !seq => NUMBERS,

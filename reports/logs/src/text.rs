@@ -83,14 +83,14 @@ fn is_name(cell: &str) -> bool {
 // Lines of `key=value` pairs.
 
 /// The pairs of a line; `None` if it has none, or one key with two different values. Values with spaces are in double
-/// quotes.
+/// quotes. Words beside the pairs may be what the line says: they are its message, or a field `text` if it has one.
 pub fn fields(line: &str) -> Option<Map<String, Value>> {
-    let (mut fields, mut rest) = (Map::new(), line.trim_start());
+    let (mut fields, mut words, mut rest) = (Map::new(), Vec::new(), line.trim_start());
     while !rest.is_empty() {
         let end = rest.find(['=', ' ']).unwrap_or(rest.len());
         let (key, after) = rest.split_at(end);
         let Some(after) = after.strip_prefix('=').filter(|_| is_key(key)) else {
-            // A bare word carries no value.
+            words.extend((!key.is_empty()).then_some(key));
             rest = after.trim_start();
             if key.is_empty() {
                 rest = rest.strip_prefix('=').unwrap_or(rest);
@@ -104,7 +104,11 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
         }
         rest = after.trim_start();
     }
-    (!fields.is_empty()).then_some(fields)
+    if fields.is_empty() || words.is_empty() {
+        return (!fields.is_empty()).then_some(fields);
+    }
+    let name = if ["msg", "message"].iter().any(|name| fields.contains_key(*name)) { "text" } else { "msg" };
+    fields.insert(name.to_owned(), words.join(" ").into()).is_none().then_some(fields)
 }
 
 pub fn has_pair(line: &str) -> bool {
@@ -234,7 +238,8 @@ mod tests {
         let fields =
             fields(r#"time=2026-11-24T10:00:00Z level=info msg="a \"write\" = ok" token=7 done"#).expect("pairs");
         assert_eq!(fields["msg"], r#"a "write" = ok"#);
-        assert_eq!((fields["token"].as_str(), fields.len()), (Some("7"), 4));
+        assert_eq!((fields["token"].as_str(), fields["text"].as_str(), fields.len()), (Some("7"), Some("done"), 5));
+        assert_eq!(super::fields("token=7 leader elected").expect("a pair")["msg"], "leader elected");
         assert!(
             looks_like("ts=1 token=2") && !looks_like("ts,token") && !looks_like("a=b") && !looks_like("see a=b c=d")
         );

@@ -30,6 +30,8 @@ pub struct Times {
     pub format: Option<String>,
     /// The unit of numeric times, if known.
     pub unit: Option<Unit>,
+    /// Whether that is a guess from a time that is counted from 1970: then no other may be in another unit.
+    pub is_guess: bool,
     /// The zone of times that name none; UTC if absent.
     pub zone: Option<FixedOffset>,
     /// The unit of numeric durations, if known.
@@ -98,6 +100,13 @@ impl Times {
             return Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written));
         }
         if let Some(decimal) = Decimal::read(&text) {
+            let other = Unit::of_an_epoch(decimal.whole).filter(|unit| self.is_guess && Some(*unit) != self.unit);
+            if let (Some(other), Some(unit)) = (other, self.unit) {
+                return Err(format!(
+                    "{text} looks like {other} since 1970, and the log's first time like {unit}; write all times in one unit (for \
+                     example with jq), or pass --time-unit if they are"
+                ));
+            }
             let unit = self.unit.or_else(|| Unit::of_an_epoch(decimal.whole));
             let unit =
                 unit.ok_or_else(|| format!("the unit of {text} is unknown; pass --time-unit s, ms, us or ns"))?;

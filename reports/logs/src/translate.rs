@@ -248,7 +248,9 @@ impl Translation {
 
     /// The same with this unit for numeric times, unless the user gave one.
     pub fn counting(mut self, unit: Option<Unit>) -> Translation {
-        self.times.unit = self.times.unit.or(unit);
+        // Our own times may begin at zero.
+        let is_guess = self.times.unit.is_none() && self.named_time() != "t_us" && self.seen.borrow().service.is_none();
+        self.times = Times { unit: self.times.unit.or(unit), is_guess, ..self.times };
         self
     }
 

@@ -10,6 +10,9 @@ const SIGNED: [&str; 2] = ["wall_offset_us", "rate_ppm"];
 /// The client's name for requests that are not named `client:number`.
 pub const REQUEST: &str = "request";
 
+/// Up to this, a double tells whole numbers apart.
+const DOUBLES_APART: f64 = 9_007_199_254_740_992.0;
+
 /// Is the value empty? Databases write out missing values.
 pub fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| ["", "NULL", "\\N"].contains(&text))
@@ -47,10 +50,14 @@ pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, St
     match Fields::type_of(ours) {
         Some(Type::Number) => match number(&value) {
             Some(number) if number.is_u64() || SIGNED.contains(&ours) => Ok(number),
-            _ if ["token", "epoch"].contains(&ours) => Err(wants(
-                "a whole number; if tokens are in no order, --opaque-tokens compares them for equality",
-                &value,
-            )),
+            _ if ["token", "epoch"].contains(&ours) => {
+                let word = plain(&value);
+                let none = quoted(&format!("{ours}:{word}="));
+                let none = format!("a whole number; if it means that there is no token, pass --word {none}");
+                let is_word = value.is_string() && !word.contains(|c: char| c.is_ascii_digit());
+                let opaque = "a whole number; if tokens are in no order, --opaque-tokens compares them for equality";
+                Err(wants(if is_word { &none } else { opaque }, &value))
+            }
             _ => Err(wants("a whole number", &value)),
         },
         Some(Type::Truth) => match plain(&value).to_ascii_lowercase().as_str() {
@@ -73,6 +80,10 @@ pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, St
 fn number(value: &Value) -> Option<Value> {
     if value.is_u64() || value.is_i64() {
         return Some(value.clone());
+    }
+    // Neighbours of a double this large are equal to it.
+    if value.as_f64().is_some_and(|number| number >= DOUBLES_APART) && value.is_f64() {
+        return None;
     }
     let text = plain(value);
     let text = text.trim();

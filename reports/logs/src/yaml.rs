@@ -1,6 +1,9 @@
 //! Documents of YAML, as `kubectl` prints them: `---` stands between them, or nothing does.
 
-use super::rows::{self, Row, Rows};
+use super::{
+    rows::{self, Row, Rows},
+    wrapped::flat,
+};
 use serde_json::Value;
 use std::{collections::BTreeSet, io::BufRead};
 
@@ -91,7 +94,7 @@ fn records(line: u64, text: &str) -> Result<Vec<Row>, (u64, String)> {
         Value::Null => Vec::new(),
         other => return Err((line, format!("begins a document of YAML that is no mapping: {other}"))),
     };
-    Ok(objects.into_iter().map(|fields| (line, rows::flat(fields))).collect())
+    Ok(objects.into_iter().map(|fields| (line, flat(fields))).collect())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! lines, nothing passes without proof, and every decisive ambiguity leads to a question.
 
 mod hidden;
+mod said;
 mod wrapped;
 
 use std::{fs, path::Path, process::Command};
