@@ -209,9 +209,9 @@ impl Survey<'_> {
         self.column(ours).is_some() || self.is_set(ours)
     }
 
-    /// Is it in the words of our histories? Those count microseconds; what only calls a time so may be another's.
+    /// Is it in the words of our histories? If a service has answered with it, the time is that service's.
     fn is_ours(&self) -> bool {
-        self.columns.iter().any(|column| column.name == "t_us" && column.values.iter().all(is_number))
+        self.columns.iter().any(|column| column.name == "t_us") && !self.translation.seen.borrow().answered
     }
 
     fn has_token(&self) -> bool {

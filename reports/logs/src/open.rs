@@ -112,11 +112,10 @@ impl Options {
             let what = "has a history header; check it by itself, with no options but --map and --ignore";
             return Err(format!("{} {what}", files[place].display()).into());
         }
-        let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
+        let mut translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let seen = translation.seen.clone();
         let known = sources.iter().filter(|source| !source.is_text()).flat_map(Source::recognised).next();
         let reading = Rc::new(self.reading_of(&mut sources, files)?);
-        let mut translation = translation;
         if reading.has_phrases() && files.len() > 1 && !reading.names_nodes() && !translation.names("node") {
             translation.set.push(("node".to_owned(), "{file}".to_owned()));
         }
@@ -124,6 +123,7 @@ impl Options {
         seen.borrow_mut().says_idle = reading.says_idle;
         translation.named_time().clone_into(&mut seen.borrow_mut().time);
         let answers: Vec<bool> = sources.iter().map(Source::is_answer).collect();
+        seen.borrow_mut().answered = answers.contains(&true);
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(files) {
             let name = file.display().to_string();

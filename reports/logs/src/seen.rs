@@ -46,6 +46,8 @@ pub struct Seen {
     months: u16,
     /// The preset that was recognised.
     pub recognised: Option<&'static str>,
+    /// A service has answered with the lines, and with their times.
+    pub answered: bool,
     /// Nodes that do not lead say that they have stopped, too.
     pub says_idle: bool,
     /// The service whose own records these are.

@@ -38,6 +38,16 @@ fn asked(column: &Column, may_be: &str) -> String {
     format!("{} {}", column.shown(), may_be.replace("FIELD", &column.name))
 }
 
+fn who_leads_what(field: &str, named: &str, text: &str) -> String {
+    let says = |it: &str| quoted(&text.replace("NAMED", it));
+    format!(
+        "`{field}` says who leads, and names `{named}`: --elected {} if that is what is led, --elected {} if it is who leads, and the \
+         same with --deposed for the end; --ignore {field} if neither",
+        says("resource"),
+        says("node")
+    )
+}
+
 impl<'a> Advice<'a> {
     fn spare(&self, known: &Known<'a>) -> Vec<&'a Column> {
         known.unknown.iter().copied().filter(|column| self.free(column)).collect()
@@ -148,15 +158,7 @@ impl<'a> Advice<'a> {
                 );
                 self.ask(column, question);
             } else if let Some((named, text)) = named_in(column) {
-                let led = quoted(&text.replace("NAMED", "resource"));
-                let who = quoted(&text.replace("NAMED", "node"));
-                self.ask(
-                    column,
-                    format!(
-                        "`{name}` says who leads, and names `{named}`: --elected {led} if that is what is led, --elected {who} if it is \
-                         who leads, and the same with --deposed for the end; --ignore {name} if neither"
-                    ),
-                );
+                self.ask(column, who_leads_what(name, &named, &text));
             } else if column.is_called(&["shared"]) {
                 self.ask(column, asked(column, SHARED));
             } else if column.is_constant() && is_reading(column) {

@@ -170,11 +170,10 @@ fn what_is_too_long_for_everybody_runs_in_ci() {
 /// Runs cargo in the workspace; `None`, with a message, if the component is not installed.
 fn cargo(arguments: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new(env!("CARGO"));
-    // Variables that cargo sets for its tests would make the nested cargo rebuild everything.
+    // Variables that cargo sets for its tests would make the nested cargo, and the next one, rebuild what depends on ring.
     for (name, _) in std::env::vars() {
-        if name.starts_with("CARGO_")
-            && !["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].contains(&name.as_str())
-        {
+        let kept = ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].contains(&name.as_str());
+        if name == "OUT_DIR" || name.starts_with("CARGO_") && !kept {
             command.env_remove(name);
         }
     }

@@ -35,7 +35,9 @@ fn stream(name: &str, value: &str, of: &[Value]) -> String {
 /// A time that was an answer's does not make its other fields ours.
 #[test]
 fn fields_of_an_answer_are_not_taken_for_ours() {
-    let plain = |node: &str, token: u64, more: Value| (0, node, token, more);
+    fn plain(node: &str, token: u64, more: Value) -> (u64, &str, u64, Value) {
+        (0, node, token, more)
+    }
     let of = writes([
         plain("a", 7, json!({"group": 0})),
         plain("b", 8, json!({"group": 1})),
@@ -82,7 +84,7 @@ fn lines_with_one_number_in_two_files_have_no_order() {
     assert!(code == 64 && said.contains("the order of the two is unknown"), "{said}");
     // The same line, shipped twice.
     let twice = check("numbers-twice", &[("a.jsonl", log("a", 7, 5)), ("b.jsonl", log("a", 7, 5))], &options);
-    assert_eq!(twice.0, 0, "{}", twice.1);
+    assert!(twice.0 != 64 && twice.1.contains("1 line repeated"), "{}", twice.1);
 }
 
 #[test]
@@ -142,12 +144,12 @@ fn words_beside_pairs_are_not_dropped() {
 
 #[test]
 fn a_second_value_of_a_field_is_asked_about() {
-    let [first, second, third] = writes([(0, "a", 7, json!({})), (1, "b", 8, json!({})), (2, "a", 9, json!({}))]);
+    let [first, second, third] = writes([(0, "a", 7, json!({})), (1, "b", 8, json!({})), (2, "b", 8, json!({}))]);
     let wrapped = |token: u64, line: &Value| json!({"message": line.to_string(), "token": token});
-    let log = lines(&[wrapped(7, &first), wrapped(8, &second), wrapped(7, &third)]);
+    let log = lines(&[wrapped(7, &first), wrapped(8, &second), wrapped(9, &third)]);
     let (code, said) = check_one("outer", &log, &[]);
     assert!(code == 64 && said.contains("`token (of what wraps it)`"), "{said}");
-    let log = lines(&[wrapped(7, &first), wrapped(8, &second), wrapped(9, &third)]);
+    let log = lines(&[wrapped(7, &first), wrapped(8, &second), wrapped(8, &third)]);
     assert_eq!(check_one("outer-same", &log, &[]).0, 0);
     let nested = |token: u64, within: u64| {
         format!(
@@ -228,7 +230,8 @@ fn an_array_of_batches_is_read() {
         let record = json!({"timeUnixNano": (1_777_861_800_000_000_000 + second * 1_000_000_000).to_string(), "attributes": attributes});
         json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
     };
-    let of = |last: u64| json!([batch(0, "a", 7), batch(1, "b", 8), batch(2, "a", last)]).to_string();
-    let judged = |last: u64| check("batches", &[("w.json", of(last))], &[]);
-    assert_eq!((judged(9).0, judged(7).0), (0, 1), "{}", judged(9).1);
+    let judged = |last: Value| {
+        check("batches", &[("w.json", json!([batch(0, "a", 7), batch(1, "b", 8), last]).to_string())], &[])
+    };
+    assert_eq!((judged(batch(2, "b", 8)).0, judged(batch(2, "a", 7)).0), (0, 1));
 }
