@@ -58,6 +58,7 @@ pub fn advice(known: &Known) -> String {
             advice.find(known, ours);
         }
     }
+    advice.copies(known);
     advice.elections(known);
     advice.verdicts(known);
     advice.leaders(known);
@@ -111,6 +112,20 @@ impl<'a> Advice<'a> {
         }
     }
 
+    /// Ignores what repeats the writer or the resource on every line.
+    fn copies(&mut self, known: &Known<'a>) {
+        let named = |ours| {
+            let mapped = self.map.iter().find(|(mapped, _)| *mapped == ours).map(|(_, column)| *column);
+            mapped.or_else(|| known.column(ours))
+        };
+        let said: Vec<&Column> = ["node", "resource"].into_iter().filter_map(named).collect();
+        for column in known.unknown.iter().filter(|column| said.iter().any(|said| column.repeats(said))) {
+            if self.used.insert(&column.name) {
+                self.ignore.push(column.name.clone());
+            }
+        }
+    }
+
     /// Finds the column for our field, or asks if several fit.
     fn find(&mut self, known: &Known<'a>, ours: &'static str) {
         let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
@@ -130,6 +145,12 @@ impl<'a> Advice<'a> {
         if found.len() > 1 && ["token", "node", "verdict", "resource"].contains(&ours) {
             let telling: Vec<&Column> = found.iter().copied().filter(|column| !column.is_constant()).collect();
             found = if telling.is_empty() { found } else { telling };
+        }
+        if let Some((first, others)) = found.split_first()
+            && ["node", "resource"].contains(&ours)
+            && others.iter().all(|other| other.repeats(first) && first.repeats(other))
+        {
+            found.truncate(1);
         }
         let first = found.first().copied();
         match (first, found.len()) {

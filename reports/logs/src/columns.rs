@@ -27,6 +27,8 @@ pub struct Column {
     most: u64,
     /// How often a number is lower than on the line before.
     falls: usize,
+    /// The fields that have its value on every line that has it.
+    copies: BTreeSet<String>,
 }
 
 impl Column {
@@ -224,6 +226,11 @@ impl Column {
         self.lines > 0 && self.values.iter().all(|value| value.as_str().is_some_and(word))
     }
 
+    /// Does it repeat what the other says, a name, on every line?
+    pub fn repeats(&self, other: &Column) -> bool {
+        !self.numbers && self.copies.contains(&other.name)
+    }
+
     /// Its name and some of its values, for messages.
     pub fn shown(&self) -> String {
         let short = |value: &Value| match plain(value) {
@@ -246,7 +253,14 @@ pub fn add(columns: &mut Vec<Column>, fields: &Map<String, Value>) {
             columns.len() - 1
         });
         if !is_nothing(value) {
-            columns[at].add(value);
+            let column = &mut columns[at];
+            column.add(value);
+            let same =
+                |other: &str| other != name && fields.get(other).is_some_and(|other| plain(other) == plain(value));
+            match column.lines {
+                1 => column.copies = fields.keys().filter(|other| same(other)).cloned().collect(),
+                _ => column.copies.retain(|other| same(other)),
+            }
         }
     }
 }

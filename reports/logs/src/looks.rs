@@ -115,7 +115,8 @@ pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
         || column.is_content()
         || column.has_word(&["code", "status", "error", "err", "errno", "http", "rc", "exit", "reply"]);
     let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
-    varies && (says && !harmless(column) || level)
+    // What every line says alike may be that it was refused.
+    (varies || refuses(column)) && says && !harmless(column) || varies && level
 }
 
 pub fn may_refuse(column: &Column, lines: usize) -> bool {

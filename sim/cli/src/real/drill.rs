@@ -30,6 +30,25 @@ struct Run {
     excuse: Option<Excuse>,
 }
 
+/// The scenarios that are not part of the verdict, and why not.
+#[derive(Default)]
+struct LeftOut(Vec<(Scenario, String)>);
+
+impl LeftOut {
+    fn add(&mut self, scenario: Scenario, why: &str, show: Show) {
+        show.banner(&format!("{} is left out: {why}", scenario.name()));
+        self.0.push((scenario, why.to_owned()));
+    }
+
+    fn names(&self) -> String {
+        self.0.iter().map(|(scenario, _)| scenario.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn json(&self) -> Vec<serde_json::Value> {
+        self.0.iter().map(|(scenario, why)| serde_json::json!({ "scenario": scenario.name(), "why": why })).collect()
+    }
+}
+
 /// Plays the scenarios one after the other, each on servers and processes of its own.
 pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     let Some(path) = args.file.as_ref().filter(|_| !args.list) else {
@@ -39,7 +58,8 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     };
     let file = File::read(path)?;
     let show = Show::from(&args.show);
-    let scenarios = scenarios(args, &file)?;
+    let mut left_out = LeftOut::default();
+    let scenarios = scenarios(args, &file, &mut left_out)?;
     // Wrong patterns are told before anything is started.
     drop(ear(&file)?);
     let folder = args.dir.clone().unwrap_or_else(|| Path::new("target/fencepost/drill").join(file.title()));
@@ -51,7 +71,7 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
     let _alone = Alone::in_folder(&folder)?;
     until_asked(async { Ok(drill::set_up(&file, &keeper, &tools).await?) })?;
     // The setup may have built the program.
-    let scenarios = movable(scenarios, args, &file, &tools)?;
+    let scenarios = movable(scenarios, args, (&file, &tools), &mut left_out)?;
     let engine = drill::engine(&file)?;
     if let Some((engine, image)) = engine.as_ref().zip(file.fleet.image.as_ref()) {
         show.banner(&format!("the members are containers of {}, run by {}", image.name, engine.program()));
@@ -72,8 +92,7 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
         )?;
         if args.scenarios.is_empty() && run.drilled.unmet && run.judged.judgement.verdict == Verdict::Vacuous {
             // Nothing is wrong with a fleet that does not look at clocks, or whose leader lets go early.
-            let why = run.drilled.doubt.as_deref().unwrap_or_default();
-            show.banner(&format!("{} is left out: {why}", run.plan.scenario.name()));
+            left_out.add(run.plan.scenario, run.drilled.doubt.as_deref().unwrap_or_default(), show);
             continue;
         }
         if !alone && !args.show.json {
@@ -81,10 +100,10 @@ pub fn run(args: &DrillArgs) -> Result<u8, Stop> {
         }
         runs.push(run);
     }
-    report(args, &mut runs, &folder, show)
+    report(args, (&mut runs, &left_out), &folder, show)
 }
 
-fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
+fn scenarios(args: &DrillArgs, file: &File, left_out: &mut LeftOut) -> Result<Vec<Scenario>, Stop> {
     let named = args.scenarios.iter().map(|name| Scenario::find(name)).collect::<Result<Vec<_>, _>>()?;
     if let Some((scenario, why)) = named.iter().find_map(|scenario| Some((scenario, scenario.impossible(file)?))) {
         return Err(Stop::usage(format!("`{}` cannot be played: {why}", scenario.name())));
@@ -92,27 +111,32 @@ fn scenarios(args: &DrillArgs, file: &File) -> Result<Vec<Scenario>, Stop> {
     if !named.is_empty() {
         return Ok(named);
     }
-    if let Some(path) = &args.file {
-        let show = Show::from(&args.show);
-        for (scenario, why) in Scenario::ALL.iter().filter_map(|scenario| Some((scenario, scenario.impossible(file)?)))
-        {
-            show.banner(&format!("{} is left out of {}: {why}", scenario.name(), path.display()));
+    let mut possible = Scenario::ALL.to_vec();
+    possible.retain(|scenario| match scenario.impossible(file) {
+        Some(why) => {
+            left_out.add(*scenario, why, Show::from(&args.show));
+            false
         }
-    }
-    Ok(Scenario::ALL.into_iter().filter(|scenario| scenario.impossible(file).is_none()).collect())
+        None => true,
+    });
+    Ok(possible)
 }
 
 /// Without those that move clocks, if clocks cannot be moved.
-fn movable(scenarios: Vec<Scenario>, args: &DrillArgs, file: &File, tools: &Path) -> Result<Vec<Scenario>, Stop> {
+fn movable(
+    scenarios: Vec<Scenario>,
+    args: &DrillArgs,
+    (file, tools): (&File, &Path),
+    left_out: &mut LeftOut,
+) -> Result<Vec<Scenario>, Stop> {
     let moves = |scenario: &Scenario| scenario.moves_clocks();
     let Some(first) = scenarios.iter().find(|scenario| moves(scenario)) else { return Ok(scenarios) };
     let Some(why) = drill::unmovable(file, tools) else { return Ok(scenarios) };
     if !args.scenarios.is_empty() {
         return Err(Stop::usage(format!("`{}` cannot be played: {why}", first.name())));
     }
-    let show = Show::from(&args.show);
     for scenario in scenarios.iter().filter(|scenario| moves(scenario)) {
-        show.banner(&format!("{} is left out: {why}", scenario.name()));
+        left_out.add(*scenario, &why, Show::from(&args.show));
     }
     Ok(scenarios.into_iter().filter(|scenario| !moves(scenario)).collect())
 }
@@ -259,7 +283,7 @@ fn named(run: &Run) -> String {
     format!("{} seed {}", run.plan.scenario.name(), run.plan.seed)
 }
 
-fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Result<u8, Stop> {
+fn report(args: &DrillArgs, (runs, left_out): (&mut [Run], &LeftOut), folder: &Path, show: Show) -> Result<u8, Stop> {
     // The worst first: a violation of safety, then of liveness, then what shows nothing.
     let rank = |verdict: Verdict| match verdict {
         Verdict::Safety => 3,
@@ -272,11 +296,17 @@ fn report(args: &DrillArgs, runs: &mut [Run], folder: &Path, show: Show) -> Resu
     };
     let code = worst.judged.judgement.verdict.exit_code();
     if args.show.json && runs.len() > 1 {
-        print(&format!("{:#}", serde_json::json!({ "schema": 1, "runs": runs.iter().map(json).collect::<Vec<_>>() })));
+        let runs: Vec<_> = runs.iter().map(json).collect();
+        print(&format!("{:#}", serde_json::json!({ "schema": 1, "runs": runs, "left_out": left_out.json() })));
         return Ok(code);
     }
     if runs.len() > 1 && rank(worst.judged.judgement.verdict) == 0 {
-        print(&format!("{} runs, all of them pass; histories and pages are in {}", runs.len(), folder.display()));
+        let without = if left_out.0.is_empty() { String::new() } else { format!(", without {}", left_out.names()) };
+        print(&format!(
+            "{} runs, all of them pass{without}; histories and pages are in {}",
+            runs.len(),
+            folder.display()
+        ));
         return Ok(code);
     }
     if !show.quiet && runs.len() > 1 {

@@ -204,12 +204,24 @@ fn a_crate_that_cannot_be_tested_gets_one_sentence() {
     assert!(!fine.0.join("tests").exists() && !fine.read("Cargo.toml").contains("fencepost"));
 }
 
-/// As a user has it: of this repository's flags, none that means anything reaches the crate.
+/// As a user has it: of this repository's flags, none that means anything reaches the crate. `FENCEPOST_PACKED` names the
+/// folder of the packages, to depend on those instead of this repository.
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn the_test_that_is_written_runs_to_its_verdict() {
     let fresh = Fresh::new("own-billing", OWN_NEEDS, Some(OWN));
-    assert_eq!(fresh.told(&[]).status.code(), Some(0));
+    match std::env::var("FENCEPOST_PACKED") {
+        Err(_) => assert_eq!(fresh.told(&[]).status.code(), Some(0)),
+        Ok(packed) => {
+            let library = format!("{packed}/fencepost-{}", env!("CARGO_PKG_VERSION"));
+            assert_eq!(fresh.told(&["--path", &library]).status.code(), Some(0));
+            // The packages depend on each other as they do in the registry.
+            let theirs = fs::read_to_string(format!("{packed}/Cargo.toml")).expect("the packages' workspace");
+            let place = theirs.find("[patch.crates-io]").expect("where the packages are");
+            let patches = theirs[place..].replace("path = \"", &format!("path = \"{packed}/"));
+            fs::write(fresh.0.join("Cargo.toml"), fresh.read("Cargo.toml") + "\n" + &patches).expect("a manifest");
+        }
+    }
     // As the examples and what is packed are built, so that the dependencies are built once.
     fs::create_dir_all(fresh.0.join(".cargo")).expect("a folder");
     let plain = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/plain.toml");

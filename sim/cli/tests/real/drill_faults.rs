@@ -200,11 +200,15 @@ fn without_a_name_all_that_can_be_played_are_played_and_again_with_the_next_seed
     };
     let (code, said) = drill(&[]);
     assert!(
-        said.contains("pause-at-line is left out of ") && said.contains("service-leader-restart is left out"),
+        said.contains("pause-at-line is left out: ") && said.contains("service-leader-restart is left out: "),
         "{said}"
     );
     // Each of its questions is a connection, whose beginning takes longer, too: its lock has expired by then.
     assert!(said.contains("late-answer is left out: the leader does not wait for answers"), "{said}");
+    let (_, without) = said.split_once("10 runs, all of them pass, without ").expect("what was left out");
+    for name in ["pause-at-line", "service-leader-restart", "late-answer"] {
+        assert!(without.contains(name), "{name}: {without}");
+    }
     let played = ["steady", "clean-kill", "gc-pause", "late-write", "service-restart", "clock-step", "clock-skew"];
     let lacks: Vec<&str> = played.into_iter().filter(|name| !has_row(&said, name, 0)).collect();
     assert!(

@@ -309,7 +309,7 @@ fn what_cannot_be_drilled_is_said_before_anything_starts() {
         let done =
             fencepost(["drill", &file, "--dir", &folder.file("none")].iter().copied().chain(more.iter().copied()));
         assert_eq!(done.status.code(), Some(64), "{}", text(&done.stderr));
-        let why: String = text(&done.stderr).lines().filter(|line| !line.contains(" is left out of ")).collect();
+        let why: String = text(&done.stderr).lines().filter(|line| !line.contains(" is left out: ")).collect();
         assert!(why.starts_with("fencepost: ") && why.matches("fencepost: ").count() == 1, "{why}");
         why
     };

@@ -140,6 +140,8 @@ fn words_beside_pairs_are_not_dropped() {
     assert_eq!(code, 0, "{said}");
     let (code, said) = check("words-taken", &[("w.log", of(["write accepted"; 3]))], &refused);
     assert_eq!(code, 1, "{said}");
+    let (code, said) = check("words-alike", &[("w.log", of(["write rejected"; 3]))], &options);
+    assert!(code == 64 && said.contains("verdict=msg"), "{said}");
 }
 
 #[test]
@@ -214,6 +216,24 @@ fn an_answer_with_fewer_records_than_matched_is_not_judged() {
     assert_eq!(judged(3.0).0, 1, "{}", judged(3.0).1);
     let (code, said) = judged(10.0);
     assert!(code == 64 && said.contains("3 of 10 records"), "{said}");
+}
+
+/// A label that repeats the writer is ignored without a question, unless it differs on one line.
+#[test]
+fn a_copy_of_the_writer_needs_no_question() {
+    let of = |last: &str| {
+        let pods = [("a", 0), ("b", 1), ("b", 2)];
+        let rows =
+            writes(pods.map(|(node, second)| (second, node, if node == "a" { 7 } else { 8 }, json!({"holder": node}))));
+        let [first, second, mut third] = rows;
+        third["holder"] = json!(last);
+        lines(&[first, second, third])
+    };
+    let (code, said) = check_one("copy", &of("b"), &[]);
+    assert!(code == 64 && said.contains("--ignore holder") && !said.contains("only you can say"), "{said}");
+    assert_eq!(check_one("copy-ignored", &of("b"), &["--ignore", "holder"]).0, 0);
+    let (code, said) = check_one("copy-differs", &of("a"), &[]);
+    assert!(code == 64 && said.contains("`holder` (a, b) may matter"), "{said}");
 }
 
 /// Batches of OpenTelemetry in one array are read as they are one by one.
