@@ -213,13 +213,13 @@ fn the_test_that_is_written_runs_to_its_verdict() {
     match std::env::var("FENCEPOST_PACKED") {
         Err(_) => assert_eq!(fresh.told(&[]).status.code(), Some(0)),
         Ok(packed) => {
-            let library = format!("{packed}/fencepost-{}", env!("CARGO_PKG_VERSION"));
-            assert_eq!(fresh.told(&["--path", &library]).status.code(), Some(0));
             // The packages depend on each other as they do in the registry.
             let theirs = fs::read_to_string(format!("{packed}/Cargo.toml")).expect("the packages' workspace");
             let place = theirs.find("[patch.crates-io]").expect("where the packages are");
             let patches = theirs[place..].replace("path = \"", &format!("path = \"{packed}/"));
             fs::write(fresh.0.join("Cargo.toml"), fresh.read("Cargo.toml") + "\n" + &patches).expect("a manifest");
+            let library = format!("{packed}/fencepost-{}", env!("CARGO_PKG_VERSION"));
+            assert_eq!(fresh.told(&["--path", &library]).status.code(), Some(0));
         }
     }
     // As the examples and what is packed are built, so that the dependencies are built once.
