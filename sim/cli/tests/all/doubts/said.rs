@@ -87,32 +87,23 @@ fn lines_with_one_number_in_two_files_have_no_order() {
     assert!(twice.0 != 64 && twice.1.contains("1 line repeated"), "{}", twice.1);
 }
 
+/// A line whose token is written like this.
+fn token(second: u64, node: &str, token: &str) -> String {
+    format!(r#"{{"t_us":"2026-05-04T02:30:0{second}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#)
+}
+
 #[test]
 fn a_word_for_no_token_is_no_opaque_token() {
-    let of = |first: &str| {
-        let line = |second: u64, node: &str, token: &str| {
-            format!(
-                r#"{{"t_us":"2026-05-04T02:30:0{second}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#
-            )
-        };
-        [line(0, "a", first), line(1, "b", "8"), line(2, "a", "7")].join("\n")
-    };
-    let (code, said) = check_one("none", &of(r#""none""#), &[]);
+    let log = [token(0, "a", r#""none""#), token(1, "b", "8"), token(2, "a", "7")].join("\n");
+    let (code, said) = check_one("none", &log, &[]);
     assert!(code == 64 && said.contains("--word token:none=") && !said.contains("--opaque-tokens"), "{said}");
-    let (code, said) = check_one("none-said", &of(r#""none""#), &["--word", "token:none="]);
+    let (code, said) = check_one("none-said", &log, &["--word", "token:none="]);
     assert_eq!(code, 1, "{said}");
 }
 
 #[test]
 fn a_double_that_has_lost_its_last_digits_is_no_token() {
-    let of = |token: &str| {
-        let line = |second: u64, node: &str, token: &str| {
-            format!(
-                r#"{{"t_us":"2026-05-04T02:30:0{second}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#
-            )
-        };
-        [line(0, "a", "9007199254740993"), line(1, "b", token)].join("\n")
-    };
+    let of = |second: &str| [token(0, "a", "9007199254740993"), token(1, "b", second)].join("\n");
     assert_eq!(check_one("whole", &of("9007199254740992"), &[]).0, 1);
     let (code, said) = check_one("double", &of("9007199254740993.0"), &[]);
     assert!(code == 64 && said.contains("must be a whole number"), "{said}");
